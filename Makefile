@@ -1,0 +1,51 @@
+# Isochrone. `make help` lists the targets.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VERSION     := $(shell cat VERSION)
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+LDFLAGS     := -s -w -X main.version=$(VERSION)
+# Static, and the same bytes from the same sources: no cgo, no paths, no time of building.
+GOBUILD     := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
+NODE_STAMP  := infra/local/node_modules/.installed
+
+.PHONY: help
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: test
+test: $(NODE_STAMP) python ## all tests with the race detector, on a real storage emulator
+	go test -race -timeout 30m ./...
+
+.PHONY: check
+check: ## format, vet, staticcheck, module tidiness
+	@test -z "$$(gofmt -l . | tee /dev/stderr)" || { echo 'make check: run make fmt' >&2; exit 1; }
+	go vet ./...
+	go run $(STATICCHECK) ./...
+	go mod tidy -diff
+	go mod verify
+
+.PHONY: fmt
+fmt: ## format the Go sources
+	gofmt -w .
+
+.PHONY: deps
+deps: $(NODE_STAMP) python ## what the stack and the tests need beside Go: npm packages (pinned), Debian's Azure SDK for Python
+	go mod download
+
+$(NODE_STAMP): infra/local/package.json infra/local/package-lock.json
+	npm ci --prefix infra/local --ignore-scripts --no-fund --no-audit --loglevel=error
+	@touch $@
+
+# The tests run the README's Python lines with Debian's Python and its Azure SDK.
+.PHONY: python
+python:
+	@/usr/bin/python3 -c 'import azure.data.tables' 2>/dev/null || { \
+	  echo 'installing python3-azure-storage'; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-azure-storage; }
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin dist .local

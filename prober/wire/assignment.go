@@ -1,0 +1,218 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// Kind is what a probe measures.
+type Kind string
+
+// The kinds that this version can measure.
+const (
+	// KindConnect measures TCP handshakes, a new connection each.
+	KindConnect Kind = "connect"
+	// KindTCP measures request and response over one warm connection.
+	KindTCP Kind = "tcp"
+)
+
+// Kinds lists the kinds that this version can measure.
+func Kinds() []Kind { return []Kind{KindConnect, KindTCP} }
+
+// Authenticated says whether a run of this kind opens a session at the target's reflector. A
+// handshake alone carries no payload and needs none.
+func (k Kind) Authenticated() bool { return k != KindConnect }
+
+// MinMessageBytes is the smallest request or response of the tcp kind: it has to hold the
+// frame's header.
+const MinMessageBytes = 16
+
+// Spec is how a probe measures. Durations are nanoseconds in JSON.
+type Spec struct {
+	Kind     Kind          `json:"kind"`
+	Count    int           `json:"count"`       // samples, warm-up left out
+	Warmup   int           `json:"warmup"`      // samples sent first and discarded
+	Interval time.Duration `json:"interval_ns"` // from one due time to the next
+	Timeout  time.Duration `json:"timeout_ns"`  // after which a sample is lost
+	// RequestBytes and ResponseBytes are the sizes of the tcp kind's messages, from
+	// MinMessageBytes; a response is never larger than the request. Zero for other kinds.
+	RequestBytes  int `json:"request_bytes,omitempty"`
+	ResponseBytes int `json:"response_bytes,omitempty"`
+}
+
+// Validate reports every fault of the spec.
+func (s Spec) Validate() error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if !slices.Contains(Kinds(), s.Kind) {
+		fault("kind %q: want one of %q", s.Kind, Kinds())
+	}
+	if s.Count < 1 || s.Count > MaxSamples {
+		fault("count %d: want 1 to %d", s.Count, MaxSamples)
+	}
+	if s.Warmup < 0 || s.Warmup > 10_000 {
+		fault("warmup %d: want 0 to 10000", s.Warmup)
+	}
+	if s.Interval < time.Millisecond || s.Interval > time.Minute {
+		fault("interval %s: want 1ms to 1m", s.Interval)
+	}
+	if s.Timeout < time.Millisecond || s.Timeout > MaxTimeout {
+		fault("timeout %s: want 1ms to %s", s.Timeout, MaxTimeout)
+	}
+	if s.Kind == KindTCP {
+		if s.RequestBytes < MinMessageBytes || s.RequestBytes > MaxMessageBytes {
+			fault("request of %d bytes: want %d to %d", s.RequestBytes, MinMessageBytes, MaxMessageBytes)
+		}
+		if s.ResponseBytes < MinMessageBytes || s.ResponseBytes > s.RequestBytes {
+			fault("response of %d bytes: want %d to the request's %d", s.ResponseBytes, MinMessageBytes, s.RequestBytes)
+		}
+	} else if s.RequestBytes != 0 || s.ResponseBytes != 0 {
+		fault("kind %q has no message sizes", s.Kind)
+	}
+	return errors.Join(faults...)
+}
+
+// Span is how long a run of this spec takes at most, from its first due time to the end of its
+// last sample's timeout.
+func (s Spec) Span() time.Duration {
+	return time.Duration(s.Count+s.Warmup)*s.Interval + s.Timeout
+}
+
+// Current is what one prober is to do: the runs it makes as source, and the sessions it admits
+// as target. It depends on nothing but the plans that have not expired, so writing it again
+// gives the same bytes.
+type Current struct {
+	Version     int          `json:"version"`
+	Environment string       `json:"environment"`
+	Prober      string       `json:"prober"`
+	Assignments []Assignment `json:"assignments"`
+	Sessions    []Session    `json:"sessions"`
+}
+
+// Assignment is the runs of one probe that one source makes at one slot.
+type Assignment struct {
+	ID    string    `json:"id"`
+	Slot  time.Time `json:"slot"`
+	Probe string    `json:"probe"`
+	Part  int       `json:"part"`
+	Spec  Spec      `json:"spec"`
+	// Start is when the first run begins; a prober that started after it leaves the whole
+	// assignment alone. LatestStart is how late it may still begin.
+	Start       time.Time `json:"start"`
+	LatestStart time.Time `json:"latest_start"`
+	// Deadline ends everything: samples not sent by then are canceled.
+	Deadline time.Time     `json:"deadline"`
+	Runs     []AssignedRun `json:"runs"`
+}
+
+// AssignedRun is one run of an assignment.
+type AssignedRun struct {
+	Target string `json:"target"`
+	Path   string `json:"path"`
+	// Failure, when it is set, is the run's result: the app knows that the target is down, and
+	// nothing is sent.
+	Failure Failure `json:"failure,omitempty"`
+	// Address is the reflector's numeric host:port.
+	Address string    `json:"address,omitempty"`
+	Session SessionID `json:"session,omitzero"`
+	Key     Key       `json:"key,omitzero"`
+}
+
+// Session is what a target admits: one authenticated connection of the named kind, between
+// NotBefore and Deadline.
+type Session struct {
+	ID            SessionID `json:"id"`
+	Key           Key       `json:"key"`
+	Source        string    `json:"source"`
+	Path          string    `json:"path"`
+	Probe         string    `json:"probe"`
+	Kind          Kind      `json:"kind"`
+	RequestBytes  int       `json:"request_bytes,omitempty"`
+	ResponseBytes int       `json:"response_bytes,omitempty"`
+	// MaxRequests caps the requests that are answered.
+	MaxRequests int       `json:"max_requests"`
+	NotBefore   time.Time `json:"not_before"`
+	Deadline    time.Time `json:"deadline"`
+}
+
+// Registration is what a prober says of itself, at start and as a heartbeat.
+type Registration struct {
+	Version     int       `json:"version"`
+	Environment string    `json:"environment"`
+	Prober      string    `json:"prober"`
+	Region      string    `json:"region"`
+	Started     time.Time `json:"started"`
+	Heartbeat   time.Time `json:"heartbeat"`
+	// HeartbeatInterval is how often Heartbeat is renewed; after three without one the prober
+	// is down.
+	HeartbeatInterval time.Duration `json:"heartbeat_interval_ns"`
+	// Addresses are where this prober's reflectors are reached, one a path.
+	Addresses []PathAddress `json:"addresses"`
+	// ReadsAssignments lists the assignment versions that the prober reads.
+	ReadsAssignments []int      `json:"reads_assignments"`
+	Provenance       Provenance `json:"provenance"`
+}
+
+// MaxAddresses is the most paths that a prober may have an address on.
+const MaxAddresses = 16
+
+// PathAddress is a prober's address on one path.
+type PathAddress struct {
+	Path string `json:"path"`
+	// Host is an IP address or a DNS name; the app resolves names and checks the result.
+	Host    string `json:"host"`
+	TCPPort int    `json:"tcp_port"`
+}
+
+// Validate reports every fault of a registration that claims to be that prober's.
+func (r *Registration) Validate(environment, prober string) error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if r.Version != RegistrationVersion {
+		return fmt.Errorf("version %d: this program reads registration version %d", r.Version, RegistrationVersion)
+	}
+	if r.Environment != environment {
+		fault("environment %q: want %q", cutForError([]byte(r.Environment)), environment)
+	}
+	if r.Prober != prober {
+		fault("prober %q in the folder of %q", cutForError([]byte(r.Prober)), prober)
+	}
+	if err := ValidateName("region", r.Region); err != nil {
+		faults = append(faults, err)
+	}
+	if !sane(r.Started) || !sane(r.Heartbeat) {
+		fault("a time lies outside the years 2000 to 9999")
+	}
+	if r.HeartbeatInterval < time.Second || r.HeartbeatInterval > time.Hour {
+		fault("heartbeat interval %s: want 1s to 1h", r.HeartbeatInterval)
+	}
+	if len(r.Addresses) > MaxAddresses || len(r.ReadsAssignments) > 16 {
+		fault("more than %d addresses or 16 assignment versions", MaxAddresses)
+	}
+	for i, a := range r.Addresses {
+		if err := a.Validate(); err != nil {
+			fault("addresses[%d]: %w", i, err)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// Validate returns an error unless the address can be registered.
+func (a PathAddress) Validate() error {
+	if err := ValidateName("path", a.Path); err != nil {
+		return err
+	}
+	if a.TCPPort < 1 || a.TCPPort > 65535 {
+		return fmt.Errorf("TCP port %d: want 1 to 65535", a.TCPPort)
+	}
+	if a.Host == "" || len(a.Host) > 253 {
+		return fmt.Errorf("host of %d characters: want 1 to 253", len(a.Host))
+	}
+	if ip, err := netip.ParseAddr(a.Host); err == nil && (ip.IsUnspecified() || ip.IsMulticast() || ip.Zone() != "") {
+		return fmt.Errorf("host %s cannot be a target", ip)
+	}
+	return nil
+}
