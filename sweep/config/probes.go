@@ -1,0 +1,169 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"isochrone/prober/wire"
+)
+
+// What a probe has where the file says nothing.
+const (
+	defaultTimeout = 2 * time.Second
+	defaultWarmup  = 5
+)
+
+// MaxSpan is the longest that a run may take, warm-up and the last timeout included. A
+// document's offsets reach a day at most, and a run may begin late.
+const MaxSpan = 12 * time.Hour
+
+// probeEntry is a probe and where the file says so.
+type probeEntry struct {
+	Probe
+	at   string
+	line int
+	// The lines of the entries of Paths, From and To.
+	pathLines, fromLines, toLines []int
+	// whole is false when Paths, From or To is not all that the file means.
+	whole bool
+}
+
+// probes reads the section of that name, with what each probe means by itself.
+// whole is false when an entry could not be read at all.
+func (r *reader) probes(file section) (out []probeEntry, whole bool) {
+	whole = true
+	names := map[string]probeEntry{}
+	for i, n := range r.entries(file, "probes", MaxProbes) {
+		p, ok := r.probe(fmt.Sprintf("probes[%d]", i), n)
+		if !ok {
+			whole = false
+			continue
+		}
+		if first, twice := names[p.Name]; twice {
+			r.fault(p.line, "%s.name %s: also the name of %s in line %d; give each a name of its own", p.at, quote(p.Name), first.at, first.line)
+		} else if p.Name != "" {
+			names[p.Name] = p
+		}
+		out = append(out, p)
+	}
+	return out, whole
+}
+
+func (r *reader) probe(at string, n *yaml.Node) (probeEntry, bool) {
+	p := probeEntry{at: at, line: n.Line}
+	s, ok := r.mapping(at, n, "name", "kind", "schedule", "paths", "count", "interval", "timeout", "warmup", "request", "response", "from", "to")
+	if !ok {
+		return p, false
+	}
+	s.need("name", "kind", "schedule", "paths", "count", "interval")
+	if name, ok := s.text("name"); ok {
+		p.Name, p.line = name, s.lineOf("name")
+		if strings.HasPrefix(name, wire.ForeignPrefix) {
+			r.fault(p.line, "%s.name %s: names that begin with %q are those of foreign documents", at, quote(name), wire.ForeignPrefix)
+		} else if err := wire.ValidateName("name", name); err != nil {
+			r.fault(p.line, "%s.%s", at, err)
+		}
+	}
+	before := len(r.faults)
+	p.Paths, p.pathLines = r.names(s, "paths", "[public]")
+	p.From, p.fromLines = r.names(s, "from", "[westeurope], or leave it out for all")
+	p.To, p.toLines = r.names(s, "to", "[westeurope], or leave it out for all")
+	p.whole = len(r.faults) == before && len(p.Paths) > 0
+
+	var specOK bool
+	p.Spec, specOK = r.spec(s)
+	r.schedule(s, &p, specOK)
+	return p, true
+}
+
+// names reads a list of names, each of which may be there once.
+func (r *reader) names(s section, key, example string) (names []string, lines []int) {
+	texts, nodes := s.texts(key, example)
+	for i, text := range texts {
+		if slices.Contains(names, text) {
+			r.fault(nodes[i].Line, "%s %s: is there twice", s.place(key), quote(text))
+			continue
+		}
+		names, lines = append(names, text), append(lines, nodes[i].Line)
+	}
+	return names, lines
+}
+
+// spec reads how the probe measures. ok is false when anything of it is wrong.
+func (r *reader) spec(s section) (spec wire.Spec, ok bool) {
+	before := len(r.faults)
+	kind, kindRead := s.text("kind")
+	spec = wire.Spec{Kind: wire.Kind(kind), Timeout: defaultTimeout, Warmup: defaultWarmup}
+	unread := map[string]bool{ // reported already
+		"kind":     !kindRead,
+		"count":    !s.number("count", &spec.Count) || !s.has("count"),
+		"interval": !s.duration("interval", &spec.Interval) || !s.has("interval"),
+		"timeout":  !s.duration("timeout", &spec.Timeout),
+		"warmup":   !s.number("warmup", &spec.Warmup),
+	}
+	if spec.Kind == wire.KindTCP {
+		s.need("request")
+		spec.ResponseBytes = wire.MinMessageBytes
+		unread["request"] = !s.number("request", &spec.RequestBytes) || !s.has("request")
+		unread["response"] = !s.number("response", &spec.ResponseBytes) || !s.has("response") || unread["request"]
+	} else if slices.Contains(wire.Kinds(), spec.Kind) {
+		for _, key := range []string{"request", "response"} {
+			if s.has(key) {
+				r.fault(s.lineOf(key), "%s: kind %q has no message sizes; leave it out", s.place(key), spec.Kind)
+			}
+		}
+	}
+	for _, err := range each(spec.Validate()) {
+		// Every fault of a spec begins with the word that names its key here.
+		word, _, _ := strings.Cut(err.Error(), " ")
+		if !unread[word] {
+			r.fault(s.lineOf(word), "%s.%s", s.at, err)
+		}
+	}
+	ok = len(r.faults) == before && !unread["kind"] && !unread["count"] && !unread["interval"] && !unread["request"]
+	if span := spec.Span(); ok && span > MaxSpan {
+		ok = false
+		r.fault(s.lineOf("count"), "%s.count %d: a run of %d samples, %d of them warm-up, every %s takes %s: want at most %s; take fewer, or a shorter interval",
+			s.at, spec.Count, spec.Count+spec.Warmup, spec.Warmup, spec.Interval, span, MaxSpan)
+	}
+	return spec, ok
+}
+
+// each takes joined errors apart.
+func each(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
+}
+
+// schedule reads when the probe is due. A run that is not over when the next of its series is
+// due would measure it: both would wait for each other's packets, run after run.
+func (r *reader) schedule(s section, p *probeEntry, specOK bool) {
+	text, ok := s.text("schedule")
+	if !ok {
+		return
+	}
+	p.Schedule = text
+	cron, err := parseSchedule(text)
+	if err != nil {
+		r.fault(s.lineOf("schedule"), "%s.schedule %s: %s", s.at, quote(text), err)
+		return
+	}
+	p.Cron = cron
+	if !specOK {
+		return
+	}
+	const form = "2006-01-02T15:04Z"
+	if first, second, found := tooClose(cron, p.Spec.Span()); found {
+		r.fault(s.lineOf("schedule"), "%s.schedule %s: a run takes up to %s, and is due at %s and again %s later; take fewer samples, a shorter interval, or a rarer schedule",
+			s.at, quote(text), p.Spec.Span(), first.Format(form), second.Sub(first))
+	}
+}
