@@ -1,0 +1,192 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"isochrone/prober/wire"
+)
+
+func encoded(t testing.TB) []byte {
+	t.Helper()
+	b, err := Encode(mustMake(t, input(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestDecodeGivesWhatWasEncoded(t *testing.T) {
+	want := mustMake(t, input(t))
+	got, err := Decode(encoded(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, got, cmp.Comparer(func(a, b wire.Key) bool { return a == b })); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+}
+
+func TestDecodeMakesTimesUTC(t *testing.T) {
+	body := bytes.ReplaceAll(encoded(t), []byte("2026-11-30T10:"), []byte("2026-11-30T12:"))
+	body = bytes.ReplaceAll(body, []byte(`Z"`), []byte(`+02:00"`))
+	p, err := Decode(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Encode(p)
+	if err != nil || !bytes.Equal(again, encoded(t)) {
+		t.Errorf("%v\n%s", err, again)
+	}
+}
+
+func TestHostilePlansAreRefused(t *testing.T) {
+	good := string(encoded(t))
+	first := `"id":"` + wire.AssignmentID("test", slot, "brazilsouth", "handshake", 0) + `"`
+	for _, c := range []struct{ name, old, new, want string }{
+		{"version", `"version":1`, `"version":2`, "version 2: this program reads plan version 1"},
+		{"no version", `"version":1,`, ``, "version 0"},
+		{"unknown field", `"version":1`, `"version":1,"colour":"red"`, `unknown field "colour"`},
+		{"environment", `"environment":"test"`, `"environment":"TEST"`, `environment "TEST": want`},
+		{"other environment", `"environment":"test"`, `"environment":"prod"`, "assignments[0]: id"},
+		{"slot", `"slot":"2026-11-30T10:20:00Z"`, `"slot":"2026-11-30T10:20:30Z"`, "want a whole minute"},
+		{"other slot", `"slot":"2026-11-30T10:20:00Z"`, `"slot":"2026-11-30T10:10:00Z"`, "assignments[0]: id"},
+		{"ancient slot", `"slot":"2026`, `"slot":"1026`, "want a whole minute"},
+		{"no seed", `"seed":"010203`, `"seed":"000000`, "the seed is zero or absent"},
+		{"short seed", `"seed":"010203`, `"seed":"01`, "key of 60 characters"},
+		{"hash", `"config_sha256":"0`, `"config_sha256":"X`, "configuration hash"},
+		{"id", first, `"id":"` + strings.Repeat("0", 32) + `"`, `assignments[0]: id "0000`},
+		{"id of another part", first + `,"source":"brazilsouth","probe":"handshake","part":0`, first + `,"source":"brazilsouth","probe":"handshake","part":1`, "part 1 of"},
+		{"negative part", `"part":0`, `"part":-1`, "part -1 is negative"},
+		{"source", `"source":"brazilsouth"`, `"source":"../brazil"`, `source "../brazil": want`},
+		{"kind", `"kind":"connect"`, `"kind":"flood"`, `kind "flood"`},
+		{"count", `"count":20`, `"count":2000000000`, "count 2000000000"},
+		{"product of runs and samples", `"count":20`, `"count":90000`, "deadline"},
+		{"deadline", `"deadline":"2026-11-30T10:2`, `"deadline":"2026-11-30T09:2`, "do not follow each other"},
+		{"start before slot", `"start":"2026-11-30T10:2`, `"start":"2026-11-30T10:1`, "do not follow each other"},
+		{"no runs", `"runs":[{"target":"eastus","path":"public","failure":"target_down"},`, `"runs":[],"runs2":[`, "unknown field"},
+		{"target", `"target":"northeurope"`, `"target":"north/europe"`, `target "north/europe": want`},
+		{"target is source", `"target":"eastus"`, `"target":"brazilsouth"`, `target "brazilsouth" is its own source`},
+		{"run twice", `"target":"northeurope"`, `"target":"eastus"`, `"eastus" over "public" is there twice`},
+		{"name as address", `"address":"198.51.100.4:7701"`, `"address":"evil.example.com:7701"`, "want a numeric host:port"},
+		{"no address", `"address":"198.51.100.4:7701"`, `"address":""`, "want a numeric host:port"},
+		{"failure of a sample", `"failure":"target_down"`, `"failure":"timeout"`, `failure "timeout"`},
+		{"failure and address", `"failure":"target_down"`, `"failure":"target_down","address":"192.0.2.9:1"`, `with address "192.0.2.9:1"`},
+		{"cut off", good[len(good)-40:], ``, "unexpected end of JSON input"},
+		{"list", good, `[]`, "cannot unmarshal array"},
+		{"null", good, `null`, "version 0"},
+		{"empty", good, ``, "unexpected end of JSON input"},
+		{"two", good, good + good, "after top-level value"},
+		{"deep", good, strings.Repeat(`[`, 100_000), "exceeded max depth"},
+		{"big number", `"part":0`, `"part":1e99`, "cannot unmarshal number"},
+	} {
+		if !strings.Contains(good, c.old) {
+			t.Fatalf("%s: the plan has no %s", c.name, c.old)
+		}
+		p, err := Decode([]byte(strings.Replace(good, c.old, c.new, 1)))
+		if err == nil || !strings.Contains(err.Error(), c.want) || p != nil {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		} else if len(err.Error()) > 1000 {
+			t.Errorf("%s: the error has %d characters", c.name, len(err.Error()))
+		}
+	}
+}
+
+func TestAssignmentLimitsAreHeld(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*Assignment)
+		want   string
+	}{
+		{"no runs", func(a *Assignment) { a.Runs = nil }, "0 runs of 20 samples"},
+		{"too many runs", func(a *Assignment) { a.Runs = make([]Run, wire.MaxRuns+1) }, "1001 runs"},
+		{"too many samples", func(a *Assignment) {
+			a.Spec.Count = wire.MaxSamples
+			a.Deadline = a.LatestStart.Add(a.Spec.Span())
+			a.Expires = a.Deadline
+		}, "3 runs of 100000 samples"},
+		{"a deadline within the run", func(a *Assignment) { a.Deadline = a.LatestStart }, "cuts a run of"},
+		{"no expiry", func(a *Assignment) { a.Expires = time.Time{} }, "do not follow each other"},
+	} {
+		p := mustMake(t, input(t))
+		c.change(&p.Assignments[0])
+		if b, err := Encode(p); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %s, %v; want %s", c.name, b, err, c.want)
+		}
+	}
+	p := mustMake(t, input(t))
+	p.Assignments = append(p.Assignments, p.Assignments[0])
+	if _, err := Encode(p); err == nil || !strings.Contains(err.Error(), "is there twice") {
+		t.Errorf("an assignment twice: %v", err)
+	}
+	p = mustMake(t, input(t))
+	p.Seed = wire.Key{}
+	if _, err := Encode(p); err == nil || !strings.Contains(err.Error(), "known to everyone") {
+		t.Errorf("no seed: %v", err)
+	}
+}
+
+func TestOversizedPlanIsRefusedUnread(t *testing.T) {
+	if _, err := Decode(bytes.Repeat([]byte(" "), MaxBytes+1)); err == nil || !strings.Contains(err.Error(), "67108865 bytes: want at most 67108864") {
+		t.Errorf("%v", err)
+	}
+}
+
+// The design point fits well within what is read.
+func TestPlanOfTheDesignPointFits(t *testing.T) {
+	in := everyoneUp(60, wire.Spec{Kind: wire.KindTCP, Count: 100, Interval: 20 * time.Millisecond, Timeout: time.Second, RequestBytes: 64, ResponseBytes: 16})
+	b, err := Encode(mustMake(t, in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Decode(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Runs() != 3540 || 6*len(b) > MaxBytes/8 {
+		t.Errorf("%d runs in %d bytes; six of these want to be at most %d", p.Runs(), len(b), MaxBytes/8)
+	}
+}
+
+// Whatever Decode accepts can be told and encoded again to the same bytes.
+func FuzzDecode(f *testing.F) {
+	good := encoded(f)
+	f.Add(good)
+	f.Add([]byte(`{}`))
+	f.Add([]byte(`null`))
+	f.Add([]byte(`{"version":1}`))
+	f.Add([]byte(`{"version":1,"environment":"test","slot":"2026-11-30T10:20:00Z","seed":"` + strings.Repeat("01", 32) + `","config_sha256":"` + hash + `","assignments":null}`))
+	f.Add(bytes.Replace(good, []byte("eastus"), []byte("EASTUS"), 1))
+	f.Add(good[:len(good)/2])
+	f.Fuzz(func(t *testing.T, body []byte) {
+		p, err := Decode(body)
+		if err != nil {
+			return
+		}
+		once, err := Encode(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Decode(once)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if twice, err := Encode(again); err != nil || !bytes.Equal(once, twice) {
+			t.Fatalf("%v: %s became %s", err, once, twice)
+		}
+		for _, a := range p.Assignments {
+			c, err := Current(p.Environment, a.Source, []*Plan{p}, p.Slot)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := json.Marshal(c); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,179 @@
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"isochrone/prober/wire"
+	"isochrone/sweep/config"
+)
+
+// Input is all that a plan depends on.
+type Input struct {
+	Config     *config.Config // from config.Parse
+	ConfigHash string         // SHA-256 of the pinned configuration, 64 lower-case hexadecimal digits
+	Slot       time.Time      // a whole minute, UTC
+	Now        time.Time
+	// Seed is drawn anew for every plan. It may be left out of a plan that is only looked at:
+	// Encode refuses to store one without.
+	Seed wire.Key
+	// Targets is what is known of the probers, by id. A prober that is not in it is down as a
+	// target; as a source it gets its assignments all the same, for it may come back in time.
+	Targets map[string]Target
+}
+
+// Target is what is known of a prober.
+type Target struct {
+	// Down: its heartbeat is too old.
+	Down bool
+	// Assignments is the version of assignments that the app writes for the prober: one that
+	// its registration lists. Unless it is wire.AssignmentsVersion the prober cannot learn of
+	// sessions, and is down as the target of every authenticated kind.
+	Assignments int
+	// Addresses are where it is reached, by path: a numeric host:port that the configuration
+	// permits. On a path that is absent it is down.
+	Addresses map[string]string
+}
+
+// connectMargin is what a run's deadline leaves for everything that is neither a sample nor a
+// sample's timeout: the connection's set-up beyond one timeout, and clocks that differ.
+const connectMargin = 5 * time.Second
+
+// Make plans the sweep of a slot: the runs of every probe that is due, whether their target
+// can be measured or not. The same input gives the same plan. A slot at which nothing is due
+// gives a plan without assignments.
+//
+// Assignments come in the order of source, probe and part, the runs of each in the order of
+// target and path. Where the runs of a source and probe exceed what a document may hold
+// (wire.MaxRuns, wire.MaxSamples), they are split into parts, numbered from 0.
+func Make(in Input) (*Plan, error) {
+	if err := in.validate(); err != nil {
+		return nil, fmt.Errorf("planning slot %q: %w", wire.SlotName(in.Slot), err)
+	}
+	p := &Plan{
+		Version: Version, Environment: in.Config.Environment, Slot: in.Slot.UTC(),
+		Seed: in.Seed, ConfigHash: in.ConfigHash, Assignments: []Assignment{},
+	}
+	for _, probe := range Due(in.Config, in.Slot) {
+		if err := in.assign(p, &probe); err != nil {
+			return nil, fmt.Errorf("planning probe %q at slot %q: %w", probe.Name, wire.SlotName(in.Slot), err)
+		}
+	}
+	slices.SortFunc(p.Assignments, func(a, b Assignment) int {
+		return cmp.Or(strings.Compare(a.Source, b.Source), strings.Compare(a.Probe, b.Probe), cmp.Compare(a.Part, b.Part))
+	})
+	return p, nil
+}
+
+var hashForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+func (in Input) validate() error {
+	switch {
+	case in.Config == nil:
+		return errors.New("there is no configuration")
+	case !hashForm.MatchString(in.ConfigHash):
+		return fmt.Errorf("configuration hash %q: want 64 lower-case hexadecimal digits", in.ConfigHash)
+	case !in.Slot.Equal(wire.Slot(in.Slot)) || in.Slot.Year() < 2000:
+		return fmt.Errorf("slot %s: want a whole minute", in.Slot)
+	case in.Now.Year() < 2000:
+		return fmt.Errorf("now is %s", in.Now)
+	}
+	return wire.ValidateEnvironment(in.Config.Environment)
+}
+
+// Due lists the probes whose schedule names the slot's minute, in the configuration's order.
+//
+// A schedule names a minute of its own time zone's clock: where the clock goes forward the
+// minutes that are left out are not due that day, and where it goes back those that are
+// repeated are due twice, as two slots.
+func Due(c *config.Config, slot time.Time) []config.Probe {
+	var due []config.Probe
+	slot = wire.Slot(slot)
+	for _, p := range c.Probes {
+		// Next looks for the first second after the one it is given.
+		if p.Cron != nil && p.Cron.Next(slot.Add(-time.Second)).Equal(slot) {
+			due = append(due, p)
+		}
+	}
+	return due
+}
+
+// assign adds the assignments of a probe that is due.
+func (in Input) assign(p *Plan, probe *config.Probe) error {
+	pairs := in.Config.Pairs(probe) // in the order of source, target, path
+	perPart := min(wire.MaxRuns, max(wire.MaxSamples/max(probe.Spec.Count, 1), 1))
+	for len(pairs) > 0 {
+		source := pairs[0].Source
+		n := 0
+		for n < len(pairs) && pairs[n].Source == source {
+			n++
+		}
+		part := 0
+		for mine := range slices.Chunk(pairs[:n], perPart) {
+			a := in.assignment(p, probe, source, part)
+			for _, pair := range mine {
+				run, err := in.run(probe, pair)
+				if err != nil {
+					return err
+				}
+				a.Runs = append(a.Runs, run)
+			}
+			p.Assignments = append(p.Assignments, a)
+			part++
+		}
+		pairs = pairs[n:]
+	}
+	return nil
+}
+
+// assignment is an assignment without its runs. All of them begin at once: a prober paces its
+// own sends.
+func (in Input) assignment(p *Plan, probe *config.Probe, source string, part int) Assignment {
+	t := in.Config.Timing
+	begin := p.Slot
+	if in.Now.After(begin) {
+		begin = in.Now
+	}
+	// To the millisecond, and without the monotonic reading, so that the stored plan is the
+	// plan.
+	start := begin.UTC().Truncate(time.Millisecond).Add(t.Lead)
+	latest := start.Add(t.Late)
+	deadline := latest.Add(probe.Spec.Span() + probe.Spec.Timeout + connectMargin)
+	return Assignment{
+		ID:     wire.AssignmentID(p.Environment, p.Slot, source, probe.Name, part),
+		Source: source, Probe: probe.Name, Part: part, Spec: probe.Spec,
+		Start: start, LatestStart: latest, Deadline: deadline, Expires: deadline.Add(t.Grace),
+	}
+}
+
+func (in Input) run(probe *config.Probe, pair config.Pair) (Run, error) {
+	run := Run{Target: pair.Target, Path: pair.Path}
+	target, known := in.Targets[pair.Target]
+	address := target.Addresses[pair.Path]
+	deaf := probe.Spec.Kind.Authenticated() && target.Assignments != wire.AssignmentsVersion
+	if !known || target.Down || deaf || address == "" {
+		run.Failure = wire.FailureTargetDown
+		return run, nil
+	}
+	if err := validateAddress(address); err != nil {
+		return run, fmt.Errorf("target %q over %q: %w", pair.Target, pair.Path, err)
+	}
+	run.Address = address
+	return run, nil
+}
+
+// validateAddress returns an error unless s is a numeric host:port that something could be
+// sent to.
+func validateAddress(s string) error {
+	a, err := netip.ParseAddrPort(s)
+	if err != nil || a.Port() == 0 || a.Addr().IsUnspecified() || a.Addr().IsMulticast() || a.Addr().Zone() != "" {
+		return fmt.Errorf("address %q: want a numeric host:port", cut(s))
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+// Package plan turns a slot, a configuration and what is known of the probers into the runs that
+// are due, and a plan into what each prober is told. It does no input or output and reads no
+// clock.
+package plan
+
+import (
+	"time"
+
+	"isochrone/prober/wire"
+)
+
+// Version of the plan blob.
+const Version = 1
+
+// Plan is everything that a sweep will do, fixed when the sweep is planned. It is stored once
+// and never changed; whoever lost the race to store it goes on from the winner's.
+type Plan struct {
+	Version     int       `json:"version"`
+	Environment string    `json:"environment"`
+	Slot        time.Time `json:"slot"`
+	// Seed is what the session keys are derived from. Only the app may read a plan.
+	Seed wire.Key `json:"seed"`
+	// ConfigHash is the SHA-256, in hexadecimal, of the configuration that was pinned.
+	ConfigHash  string       `json:"config_sha256"`
+	Assignments []Assignment `json:"assignments"`
+}
+
+// Assignment is the runs of one probe that one source makes.
+type Assignment struct {
+	ID          string    `json:"id"`
+	Source      string    `json:"source"`
+	Probe       string    `json:"probe"`
+	Part        int       `json:"part"`
+	Spec        wire.Spec `json:"spec"`
+	Start       time.Time `json:"start"`
+	LatestStart time.Time `json:"latest_start"`
+	Deadline    time.Time `json:"deadline"`
+	// Expires is when the app stops waiting for the document.
+	Expires time.Time `json:"expires"`
+	Runs    []Run     `json:"runs"`
+}
+
+// Run is one planned run.
+type Run struct {
+	Target string `json:"target"`
+	Path   string `json:"path"`
+	// Address is the target's numeric host:port on the path, as resolved when the sweep was
+	// planned; empty exactly when Failure is set.
+	Address string `json:"address,omitempty"`
+	// Failure is target_down when the target cannot be measured.
+	Failure wire.Failure `json:"failure,omitempty"`
+}
+
+// Series is the series that a run of an assignment belongs to.
+func (p *Plan) Series(a *Assignment, r *Run) wire.Series {
+	return wire.Series{Environment: p.Environment, Source: a.Source, Target: r.Target, Path: r.Path, Probe: a.Probe}
+}
+
+// Assignment finds an assignment by its id.
+func (p *Plan) Assignment(id string) (*Assignment, bool) {
+	for i := range p.Assignments {
+		if p.Assignments[i].ID == id {
+			return &p.Assignments[i], true
+		}
+	}
+	return nil, false
+}
+
+// Runs is the number of runs planned.
+func (p *Plan) Runs() int {
+	n := 0
+	for i := range p.Assignments {
+		n += len(p.Assignments[i].Runs)
+	}
+	return n
+}
+
+// Deadline is when the last assignment ends.
+func (p *Plan) Deadline() (last time.Time) {
+	for i := range p.Assignments {
+		if d := p.Assignments[i].Deadline; d.After(last) {
+			last = d
+		}
+	}
+	return last
+}
