@@ -1,0 +1,243 @@
+package archive
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+
+	"isochrone/prober/wire"
+	"isochrone/sweep/inbox"
+)
+
+// Metadata of the inbox's blobs. Names come back with changed case and must not hold hyphens;
+// values must be ASCII.
+const (
+	metaAttempts   = "attempts"   // how often the blob was taken
+	metaTaker      = "taker"      // who took it last, at random
+	metaParameters = "parameters" // of a foreign document: JSON in base64, URL alphabet
+)
+
+// maxParameterBytes keeps parameters within the service's 8 KiB of metadata a blob.
+const maxParameterBytes = 5 << 10
+
+// Item is a document in the inbox.
+type Item = inbox.Item
+
+// Inbox lists what lies in the inbox, by name: probers' documents and foreign ones. It ends with
+// the first error.
+func (s *Store) Inbox(ctx context.Context) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		for b, err := range s.list(ctx, s.inboxContainer(), "", true) {
+			var it Item
+			if err == nil {
+				it = newItem(b)
+			}
+			if !yield(it, err) {
+				return
+			}
+		}
+	}
+}
+
+func newItem(b *container.BlobItem) Item {
+	it := Item{Name: *b.Name, Attempts: attempts(b.Metadata), Meta: parameters(b.Metadata)}
+	if p := b.Properties; p.ETag != nil {
+		it.ETag = quoted(string(*p.ETag))
+	}
+	if p := b.Properties; p.ContentLength != nil {
+		it.Size = *p.ContentLength
+	}
+	if p := b.Properties; p.CreationTime != nil {
+		it.Created = p.CreationTime.UTC()
+	}
+	return it
+}
+
+// InboxSize counts what lies in the inbox.
+func (s *Store) InboxSize(ctx context.Context) (n int, err error) {
+	for _, err := range s.list(ctx, s.inboxContainer(), "", false) {
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// Take counts an attempt at an item and then reads it, so that an item which brings the reader
+// down is known by its attempts. It returns the item as it is now, for Remove and Release. taken
+// is false when it is gone, or somebody else took it since it was listed.
+//
+// Of an item larger than any document the beginning is returned, as much as a document may
+// have, with an error that has ErrTooLarge in its chain; it is taken.
+func (s *Store) Take(ctx context.Context, it Item) (now Item, body []byte, taken bool, err error) {
+	now = it
+	now.Attempts++
+	if now.ETag, taken, err = s.setAttempts(ctx, it, now.Attempts); err != nil || !taken {
+		return it, nil, false, err
+	}
+	body, _, taken, err = s.getIf(ctx, s.inboxContainer(), it.Name, maxDocumentBytes, unchanged(now.ETag))
+	if !errors.Is(err, ErrTooLarge) {
+		return now, body, taken, err
+	}
+	tooLarge := err
+	if body, err = s.beginning(ctx, s.inboxContainer(), it.Name, maxDocumentBytes, unchanged(now.ETag)); err != nil {
+		return now, nil, false, err
+	}
+	return now, body, true, tooLarge
+}
+
+// Release takes back the attempt that Take counted, for an item that could not be finished
+// through no fault of its own. It is no fault that it is gone, nor that somebody else has taken it
+// since.
+func (s *Store) Release(ctx context.Context, it Item) error {
+	_, _, err := s.setAttempts(ctx, it, max(it.Attempts-1, 0))
+	return err
+}
+
+// setAttempts writes the number of attempts into the blob's metadata, if nobody changed it.
+func (s *Store) setAttempts(ctx context.Context, it Item, n int) (etag string, taken bool, err error) {
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails: crypto/rand ends the program instead
+	taker := hex.EncodeToString(random[:])
+	meta := map[string]*string{metaAttempts: to.Ptr(strconv.Itoa(n)), metaTaker: &taker}
+	if it.Meta != nil {
+		p, err := encodeParameters(it.Meta)
+		if err != nil {
+			return "", false, fmt.Errorf("counting attempts at %q: %w", it.Name, err)
+		}
+		meta[metaParameters] = &p
+	}
+	client := s.container(s.inboxContainer()).NewBlobClient(it.Name)
+	cond := unchanged(it.ETag)
+	got, err := client.SetMetadata(ctx, meta, &blob.SetMetadataOptions{AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: &cond}})
+	switch {
+	case err == nil:
+		return string(*got.ETag), true, nil
+	case status(err) == http.StatusNotFound:
+		return "", false, nil
+	case !lost(err):
+		return "", false, fmt.Errorf("counting attempts at %q: %w", it.Name, brief(err))
+	}
+	// Changed since: by somebody else, or by our own try whose answer was lost.
+	is, err := client.GetProperties(ctx, nil)
+	switch {
+	case status(err) == http.StatusNotFound:
+		return "", false, nil
+	case err != nil:
+		return "", false, fmt.Errorf("counting attempts at %q: %w", it.Name, brief(err))
+	}
+	return string(*is.ETag), metadata(is.Metadata, metaTaker) == taker, nil
+}
+
+// Remove deletes an item as Take returned it. It is no fault that it is gone, nor that somebody
+// else has taken it since: then it is theirs to remove.
+func (s *Store) Remove(ctx context.Context, it Item) error {
+	cond := unchanged(it.ETag)
+	_, err := s.container(s.inboxContainer()).NewBlobClient(it.Name).Delete(ctx, &blob.DeleteOptions{
+		AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: &cond}})
+	if err != nil && status(err) != http.StatusNotFound && !lost(err) {
+		return fmt.Errorf("removing %q from the inbox: %w", it.Name, brief(err))
+	}
+	return nil
+}
+
+// ForeignSum is the SHA-256, in hexadecimal, of a foreign document and the parameters it came
+// with: its name in the inbox and in raw.
+func ForeignSum(body []byte, meta map[string]string) string {
+	text, _ := json.Marshal(meta) // sorted by key; strings cannot fail
+	h := sha256.New()
+	h.Write(text)
+	h.Write([]byte{0}) // JSON holds none
+	h.Write(body)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// DropForeign puts a foreign document and the parameters it came with into the inbox. The same
+// once more is the same item.
+func (s *Store) DropForeign(ctx context.Context, body []byte, meta map[string]string) (Item, error) {
+	if meta == nil {
+		meta = map[string]string{}
+	}
+	name := wire.InboxForeignFolder + "/" + ForeignSum(body, meta)
+	if len(body) > maxDocumentBytes {
+		return Item{}, fmt.Errorf("dropping a foreign document: %w: %w: %d bytes: want at most %d", ErrRefused, ErrTooLarge, len(body), maxDocumentBytes)
+	}
+	p, err := encodeParameters(meta)
+	if err != nil {
+		return Item{}, fmt.Errorf("dropping a foreign document: %w", err)
+	}
+	for range 3 {
+		etag, err := s.put(ctx, s.inboxContainer(), name, typeBytes, body, map[string]*string{metaParameters: &p}, absent())
+		stored := err == nil
+		if !stored && !lost(err) {
+			return Item{}, fmt.Errorf("dropping foreign document %q: %w", name, brief(err))
+		}
+		it := Item{Name: name, ETag: string(etag), Size: int64(len(body)), Meta: meta}
+		is, err := s.container(s.inboxContainer()).NewBlobClient(name).GetProperties(ctx, nil)
+		switch {
+		case err == nil:
+			it.ETag, it.Attempts, it.Created = string(*is.ETag), attempts(is.Metadata), is.CreationTime.UTC()
+			return it, nil
+		case status(err) != http.StatusNotFound:
+			return Item{}, fmt.Errorf("dropping foreign document %q: %w", name, brief(err))
+		case stored:
+			return it, nil // and somebody has converted and removed it already
+		}
+	}
+	return Item{}, fmt.Errorf("dropping foreign document %q: others created and removed it three times", name)
+}
+
+func encodeParameters(meta map[string]string) (string, error) {
+	text, err := json.Marshal(meta)
+	if err != nil {
+		return "", err
+	}
+	if len(text) > maxParameterBytes {
+		return "", fmt.Errorf("%w: parameters of %d bytes: want at most %d", ErrRefused, len(text), maxParameterBytes)
+	}
+	return base64.RawURLEncoding.EncodeToString(text), nil
+}
+
+// parameters are those of a foreign document, or nil.
+func parameters(m map[string]*string) map[string]string {
+	text, err := base64.RawURLEncoding.DecodeString(metadata(m, metaParameters))
+	if err != nil {
+		return nil
+	}
+	var out map[string]string
+	if json.Unmarshal(text, &out) != nil {
+		return nil
+	}
+	return out
+}
+
+func attempts(m map[string]*string) int {
+	n, err := strconv.Atoi(metadata(m, metaAttempts))
+	if err != nil {
+		return 0
+	}
+	return max(n, 0)
+}
+
+func metadata(m map[string]*string, name string) string {
+	for k, v := range m {
+		if strings.EqualFold(k, name) && v != nil {
+			return *v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,28 @@
+// Reads a Parquet file with DuckDB and prints, as JSON, what a test compares with its own sums.
+// usage: node duckdb.js <folder of node_modules> <file>
+'use strict';
+const path = require('node:path');
+const [modules, file] = process.argv.slice(2);
+const { DuckDBInstance } = require(path.join(modules, '@duckdb', 'node-api'));
+
+async function main() {
+  const instance = await DuckDBInstance.create(':memory:');
+  const db = await instance.connect();
+  const rows = async (sql) => (await db.runAndReadAll(sql)).getRowObjectsJson();
+  const source = `read_parquet('${file.replaceAll("'", "''")}')`;
+  await db.run("SET TimeZone = 'America/New_York'"); // an instant must not depend on it
+  const [sums] = await rows(`
+    SELECT count(*) AS rows, sum(rtt_ns)::VARCHAR AS rtt_sum, min(rtt_ns)::VARCHAR AS rtt_min, max(rtt_ns)::VARCHAR AS rtt_max,
+      count(*) - count(rtt_ns) AS rtt_nulls, count(*) - count(sent_ns) AS sent_nulls, count(*) - count(server_ns) AS server_nulls,
+      count(*) - count(forward_ns) AS forward_nulls, count(failure) AS failures, sum(due_ns)::VARCHAR AS due_sum,
+      epoch_us(min(time))::VARCHAR AS time_min_us, epoch_us(max(time))::VARCHAR AS time_max_us, typeof(any_value(time)) AS time_type
+    FROM ${source}`);
+  const types = await rows(`SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM ${source})`);
+  const schema = await rows(`SELECT name, type, logical_type FROM parquet_schema('${file}') WHERE type IS NOT NULL`);
+  const groups = await rows(`SELECT DISTINCT row_group_id, row_group_num_rows, compression FROM parquet_metadata('${file}') ORDER BY 1`);
+  const [meta] = await rows(`SELECT created_by, num_rows, num_row_groups FROM parquet_file_metadata('${file}')`);
+  const targets = await rows(`SELECT target, count(*) AS n FROM ${source} GROUP BY target ORDER BY target`);
+  console.log(JSON.stringify({ sums, types, schema, groups, meta, targets }));
+}
+
+main().catch((e) => { console.error(e); process.exit(1); });
