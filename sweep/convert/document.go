@@ -1,0 +1,189 @@
+// Package convert turns the bytes of a result document into results. It does no input or
+// output: the caller reads and stores.
+//
+// A body is hostile until it has been read. Its format is recognised by what it is, never by a
+// name or a header; what it may cost in memory is settled before anything is built from it; and
+// a refusal names the place, the reason and the remedy. A strict reader of our own walks the
+// text first, along the shape that package wire's types and tags give, and only what it passed
+// reaches encoding/json or encoding/xml, which are lenient where a measurement cannot be: they
+// take the last of two equal names, match names in any case, and read what is absent as zero.
+package convert
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"isochrone/prober/wire"
+)
+
+// Document reads a result document of version 1, JSON or XML, gzipped or plain, with or without
+// a UTF-8 byte-order mark, and validates it. Times come back in UTC, columns without entries nil.
+// The error is a *Refusal.
+func Document(body []byte) (*wire.Document, error) {
+	text, err := unpack(body)
+	if err != nil {
+		return nil, err
+	}
+	text, skipped := bytes.CutPrefix(text, []byte("\uFEFF"))
+	d, err := read(text)
+	if err != nil {
+		var r *Refusal
+		if skipped && errors.As(err, &r) && r.Offset != NoOffset {
+			r.Offset += int64(len("\uFEFF"))
+		}
+		return nil, err
+	}
+	normalize(d)
+	if err := d.Validate(); err != nil {
+		return nil, unlikely("", err)
+	}
+	if err := checkProvenance(&d.Provenance); err != nil {
+		return nil, unlikely("provenance", err)
+	}
+	return d, nil
+}
+
+// unlikely refuses a document that is well-formed and cannot be true.
+func unlikely(where string, err error) *Refusal {
+	const most = 2000 // a document can have thousands of faults
+	text := strings.ReplaceAll(err.Error(), "\n", "; ")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return &Refusal{Stage: StageCheck, Text: text, Where: where, Offset: NoOffset, Remedy: remedyFormat}
+}
+
+func read(text []byte) (*wire.Document, error) {
+	if err := checkEncoding(text); err != nil {
+		return nil, err
+	}
+	switch trimmed := bytes.TrimLeft(text, blanks); {
+	case len(trimmed) == 0:
+		return nil, &Refusal{Stage: StageRecognise, Text: "the body is empty", Offset: NoOffset, Remedy: "send a result document"}
+	case trimmed[0] == '{':
+		return readJSON(text)
+	case trimmed[0] == '<':
+		return readXML(text)
+	}
+	return nil, &Refusal{Stage: StageRecognise, Text: "the body is neither a JSON object nor XML", Offset: NoOffset,
+		Remedy: "send a result document of version 1 as JSON or XML, plain or gzipped"}
+}
+
+// blanks are the white space of JSON (RFC 8259) and XML alike.
+const blanks = " \t\r\n"
+
+var gzipMagic = []byte{0x1f, 0x8b} // RFC 1952, section 2.3.1
+
+// unpack undoes gzip, if there is any. The size is found by a first pass that keeps nothing, so
+// that a small body cannot make us hold more than a document may be.
+func unpack(body []byte) ([]byte, error) {
+	if len(body) > wire.MaxDocumentBytes {
+		return nil, tooLarge(StageRecognise, fmt.Sprintf("the body has %d bytes", len(body)))
+	}
+	if !bytes.HasPrefix(body, gzipMagic) {
+		return body, nil
+	}
+	size, err := gunzip(body, io.Discard)
+	if err != nil {
+		return nil, &Refusal{Stage: StageUnpack, Text: "the gzip stream is damaged: " + explain(err), Offset: size, Remedy: remedyAgain}
+	}
+	if size > wire.MaxDocumentBytes {
+		return nil, tooLarge(StageUnpack, fmt.Sprintf("%d bytes of gzip unpack to more than a document may hold", len(body)))
+	}
+	text := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead)) // MinRead: ReadFrom wants it free, or it doubles the buffer
+	if _, err := gunzip(body, text); err != nil {
+		return nil, &Refusal{Stage: StageUnpack, Text: "the gzip stream is damaged: " + explain(err), Offset: size, Remedy: remedyAgain}
+	}
+	return text.Bytes(), nil
+}
+
+// gunzip writes at most one byte more than a document may hold, and returns how many it wrote.
+func gunzip(body []byte, to io.Writer) (int64, error) {
+	z, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	return io.Copy(to, io.LimitReader(z, wire.MaxDocumentBytes+1))
+}
+
+func explain(err error) string {
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return "it ends too early"
+	case errors.Is(err, gzip.ErrHeader):
+		return "no gzip header where one must be (is there something behind the stream?)"
+	case errors.Is(err, gzip.ErrChecksum):
+		return "its checksum does not match"
+	}
+	return err.Error()
+}
+
+func tooLarge(stage Stage, text string) *Refusal {
+	return &Refusal{Stage: stage, TooLarge: true, Text: fmt.Sprintf("%s: the limit is %d bytes, unpacked", text, wire.MaxDocumentBytes),
+		Offset: NoOffset, Remedy: remedySplit}
+}
+
+// checkEncoding refuses what is not UTF-8, and says what it is where that can be seen.
+func checkEncoding(text []byte) error {
+	refuse := func(stage Stage, at int64, text string) error {
+		return &Refusal{Stage: stage, Text: text, Offset: at, Remedy: "send it as UTF-8"}
+	}
+	if bytes.HasPrefix(text, gzipMagic) {
+		return &Refusal{Stage: StageRecognise, Text: "the gzip stream holds another gzip stream", Offset: NoOffset, Remedy: "pack it once"}
+	}
+	if bytes.HasPrefix(text, []byte{0xff, 0xfe}) || bytes.HasPrefix(text, []byte{0xfe, 0xff}) {
+		return refuse(StageRecognise, 0, "the text is UTF-16")
+	}
+	if utf8.Valid(text) {
+		return nil
+	}
+	at := 0
+	for at < len(text) {
+		r, n := utf8.DecodeRune(text[at:])
+		if r == utf8.RuneError && n <= 1 {
+			break
+		}
+		at += n
+	}
+	return refuse(StageRead, int64(at), fmt.Sprintf("byte 0x%02x does not continue or begin a character of UTF-8", text[at]))
+}
+
+// normalize makes what JSON and XML write differently the same: an empty column is [] in JSON
+// and nothing in XML, and times come in any zone.
+func normalize(d *wire.Document) {
+	d.Slot = d.Slot.UTC()
+	for i := range d.Runs {
+		r := &d.Runs[i]
+		r.PlannedStart = r.PlannedStart.UTC()
+		for _, t := range []*time.Time{r.Start, r.End} {
+			if t != nil {
+				*t = t.UTC()
+			}
+		}
+		s := &r.Samples
+		for _, c := range []*wire.Column{&s.Sequence, &s.DueNS, &s.SentNS, &s.RTTNS, &s.ServerNS, &s.ForwardNS, &s.ReverseNS} {
+			if len(*c) == 0 {
+				*c = nil
+			}
+		}
+		if len(s.Failure) == 0 {
+			s.Failure = nil
+		}
+	}
+}
+
+func checkProvenance(p *wire.Provenance) error {
+	if c := p.ClockErrorNS; c != nil && *c < 0 {
+		return fmt.Errorf("clock_error_ns is %d: a bound is not negative", *c)
+	}
+	if s := p.CPUStealRatio; s != nil && !(*s >= 0 && *s <= 1) {
+		return fmt.Errorf("cpu_steal_ratio is %g: want 0 to 1", *s)
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package convert
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"isochrone/prober/wire"
+)
+
+// kind is what a value of a document is.
+type kind int
+
+const (
+	kindObject   kind = iota // named members, each at most once
+	kindList                 // of objects; JSON only: in XML its elements are repeated members
+	kindColumn               // whole numbers and nulls
+	kindFailures             // failure codes and nulls
+	kindInteger
+	kindNumber
+	kindText
+	kindInstant // RFC 3339
+)
+
+// Limits of one document's text, beyond wire's. They are far above what a prober writes and far
+// below what would hurt. Depth needs none: nothing that the shapes do not know is descended into.
+const (
+	maxTextBytes   = 4 << 10
+	maxBulkBytes   = 1 << 20 // of a histogram
+	maxNumberBytes = 32      // of a number's digits
+	maxNameBytes   = 64
+	maxColumnBytes = 4 << 20             // of an XML list: 40 bytes a sample
+	maxEntries     = 8 * wire.MaxSamples // of all columns: there are eight
+)
+
+// shape is what may stand at one place of a document. Shapes are derived from package wire's
+// types and tags, so that the strict readers cannot drift from what encoding/json and
+// encoding/xml fill.
+type shape struct {
+	kind     kind
+	nullable bool // JSON null is allowed
+	limit    int  // bytes of a text
+	members  map[string]*member
+	required []string // sorted
+	item     *shape   // of a list
+}
+
+// textLimit is how many bytes may stand in an XML element of this shape, blanks included.
+func (s *shape) textLimit() int {
+	switch s.kind {
+	case kindColumn, kindFailures:
+		return maxColumnBytes
+	case kindText:
+		return s.limit
+	}
+	return maxTextBytes
+}
+
+type member struct {
+	*shape
+	attribute bool // XML: an attribute, not an element
+	repeated  bool // XML: any number of elements of this name
+}
+
+// The shapes are built when the first document is read, not when the program starts.
+var (
+	jsonShape = sync.OnceValue(func() *shape { return objectShape(reflect.TypeFor[wire.Document](), "json") })
+	xmlShape  = sync.OnceValue(func() *shape { return objectShape(reflect.TypeFor[wire.Document](), "xml") })
+)
+
+// xmlRoot is the name of the document's root element.
+const xmlRoot = "isochrone_document"
+
+func objectShape(t reflect.Type, tag string) *shape {
+	s := &shape{kind: kindObject, members: map[string]*member{}}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get(tag), ",")
+		if name == "-" || f.Name == "XMLName" {
+			continue
+		}
+		inner := valueShape(f.Type, tag, name)
+		omitted := strings.Contains(options, "omitempty")
+		inner.nullable = inner.nullable || omitted && inner.kind == kindText
+		if !omitted && !inner.nullable {
+			s.required = append(s.required, name)
+		}
+		if outer, item, ok := strings.Cut(name, ">"); ok { // XML: <runs><run/>…</runs>
+			s.required[len(s.required)-1] = outer
+			s.members[outer] = &member{shape: &shape{kind: kindObject,
+				members: map[string]*member{item: {shape: inner.item, repeated: true}}}}
+			continue
+		}
+		s.members[name] = &member{shape: inner, attribute: strings.Contains(options, "attr")}
+	}
+	slices.Sort(s.required)
+	return s
+}
+
+func valueShape(t reflect.Type, tag, name string) *shape {
+	switch t {
+	case reflect.TypeFor[wire.Column]():
+		return &shape{kind: kindColumn, nullable: true}
+	case reflect.TypeFor[wire.FailureColumn]():
+		return &shape{kind: kindFailures, nullable: true}
+	case reflect.TypeFor[time.Time]():
+		return &shape{kind: kindInstant}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		s := valueShape(t.Elem(), tag, name)
+		s.nullable = true
+		return s
+	case reflect.Struct:
+		return objectShape(t, tag)
+	case reflect.Slice:
+		return &shape{kind: kindList, item: objectShape(t.Elem(), tag)}
+	case reflect.String:
+		if strings.HasSuffix(name, "_histogram") {
+			return &shape{kind: kindText, limit: maxBulkBytes}
+		}
+		return &shape{kind: kindText, limit: maxTextBytes}
+	case reflect.Float64:
+		return &shape{kind: kindNumber}
+	}
+	return &shape{kind: kindInteger}
+}
