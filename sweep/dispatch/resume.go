@@ -1,0 +1,177 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"isochrone/prober/wire"
+	"isochrone/sweep/ledger"
+	"isochrone/sweep/plan"
+	"isochrone/sweep/result"
+)
+
+// planLate is how old a slot may be for Resume to plan it, when its handler ended after it had
+// marked the slot open and before the plan was stored. Later it is missed: a late measurement is
+// never filed under an old hour.
+const planLate = 5 * time.Minute
+
+// Deliver finishes every dispatch that was cut short, and leaves everything else of the open
+// sweeps alone: nothing expires. A sweep that fails does not keep the others from it; the error
+// joins what failed.
+func (d *Dispatcher) Deliver(ctx context.Context) (Report, error) {
+	return d.eachOpen(ctx, func(context.Context, *plan.Plan, *Report) error { return nil })
+}
+
+// Resume looks after every open sweep: it does what Deliver does, gives expired rows to what
+// never came, and closes what is over. Call it after the inbox was emptied: what waits there has
+// come, however long the app was down.
+func (d *Dispatcher) Resume(ctx context.Context) (Report, error) {
+	return d.eachOpen(ctx, d.finish)
+}
+
+// eachOpen finishes the dispatch of every open sweep, and then does what then does with it.
+func (d *Dispatcher) eachOpen(ctx context.Context, then func(context.Context, *plan.Plan, *Report) error) (Report, error) {
+	var report Report
+	slots, err := d.Ledger.OpenSweeps(ctx)
+	if err != nil {
+		return report, fmt.Errorf("listing the open sweeps: %w", err)
+	}
+	// The newest first: its probers wait.
+	slices.SortFunc(slots, func(a, b time.Time) int { return b.Compare(a) })
+	var faults []error
+	known := plans{}
+	for _, slot := range slots {
+		if ctx.Err() != nil {
+			faults = append(faults, fmt.Errorf("resuming sweep %q: %w", wire.SlotName(slot), ctx.Err()))
+			break
+		}
+		p, err := d.resume(ctx, slot.UTC(), known, &report)
+		if err == nil && p != nil {
+			err = then(ctx, p, &report)
+		}
+		faults = append(faults, err)
+	}
+	return report, errors.Join(faults...)
+}
+
+// resume finishes the dispatch of an open slot, and returns its plan; nil if it has none.
+func (d *Dispatcher) resume(ctx context.Context, slot time.Time, known plans, report *Report) (*plan.Plan, error) {
+	p := known[wire.SlotName(slot)]
+	if p == nil {
+		var err error
+		if p, err = d.readPlan(ctx, slot); err != nil {
+			return nil, err
+		}
+	}
+	if p == nil {
+		return nil, d.resumeUnplanned(ctx, slot, report)
+	}
+	known[wire.SlotName(slot)] = p
+	return p, d.deliver(ctx, p, known, report)
+}
+
+// resumeUnplanned looks after a slot that is marked open and has no plan: its handler ended
+// between the two, or is just between them. So the mark stays as long as a plan may come.
+func (d *Dispatcher) resumeUnplanned(ctx context.Context, slot time.Time, report *Report) error {
+	switch age := d.Now().Sub(slot); {
+	case age <= planLate:
+		return d.sweep(ctx, slot, report)
+	case age > MaxSlotAge:
+		if err := d.Ledger.ClearOpen(ctx, slot); err != nil {
+			return fmt.Errorf("closing sweep %q: %w", wire.SlotName(slot), err)
+		}
+		report.Closed++
+		return nil
+	}
+	// Missed supersedes nothing, and a plan that comes yet supersedes it.
+	err := d.Ledger.AdvanceHeader(ctx, ledger.Header{Slot: slot, State: ledger.Missed, Reason: "the handler ended before the plan was stored"})
+	if err != nil {
+		return fmt.Errorf("recording slot %q as missed: %w", wire.SlotName(slot), err)
+	}
+	return nil
+}
+
+// finish expires what did not come in time, and completes and closes the sweep when nothing more
+// is awaited.
+func (d *Dispatcher) finish(ctx context.Context, p *plan.Plan, report *Report) error {
+	slot := wire.SlotName(p.Slot)
+	header, stored, _, err := d.Ledger.Sweep(ctx, p.Slot)
+	if err != nil {
+		return fmt.Errorf("reading the ledger of sweep %q: %w", slot, err)
+	}
+	final := map[ledger.Key]bool{}
+	for _, e := range stored {
+		final[e.Key] = e.State.Final()
+	}
+	now := d.Now()
+	overdue := map[string][]plan.Assignment{} // by source: a partition of the tables each
+	for _, a := range p.Assignments {
+		if !final[keyOf(&a)] && now.After(a.Expires) {
+			overdue[a.Source] = append(overdue[a.Source], a)
+		}
+	}
+	for _, source := range slices.Sorted(maps.Keys(overdue)) {
+		as := overdue[source]
+		if err := d.expire(ctx, p, as, report); err != nil {
+			return fmt.Errorf("expiring the runs of %q in sweep %q: %w", source, slot, err)
+		}
+		for i := range as {
+			final[keyOf(&as[i])] = true
+		}
+	}
+	for i := range p.Assignments {
+		if !final[keyOf(&p.Assignments[i])] {
+			return nil
+		}
+	}
+	if ledger.Complete.Supersedes(header.State) {
+		if err := d.Ledger.AdvanceHeader(ctx, head(p, ledger.Complete)); err != nil {
+			return fmt.Errorf("writing sweep %q as %s into the ledger: %w", slot, ledger.Complete, err)
+		}
+		report.Completed++
+	}
+	if !now.After(p.Deadline()) {
+		return nil // targets must go on admitting its sessions
+	}
+	if err := d.Ledger.ClearOpen(ctx, p.Slot); err != nil {
+		return fmt.Errorf("closing sweep %q: %w", slot, err)
+	}
+	report.Closed++
+	return nil
+}
+
+// expire gives rows to runs whose document did not come. The ledger is written last: until then
+// the next Resume does it again. If the document is being stored at this moment, its rows win
+// wherever they meet these, whichever came first.
+func (d *Dispatcher) expire(ctx context.Context, p *plan.Plan, as []plan.Assignment, report *Report) error {
+	var rs []result.Result
+	var names []string
+	for i := range as {
+		a := &as[i]
+		names = append(names, a.Probe)
+		for j := range a.Runs {
+			rs = append(rs, result.Expired(p.Series(a, &a.Runs[j]), p.Slot, a.ID, a.Part, a.Spec.Kind, a.Start))
+		}
+	}
+	if err := d.Rows.AddExpired(ctx, rs); err != nil {
+		return fmt.Errorf("adding expired rows: %w", err)
+	}
+	if err := d.Rows.PutLatest(ctx, rs); err != nil {
+		return fmt.Errorf("writing the newest runs: %w", err)
+	}
+	if err := d.Rows.MarkDirty(ctx, rs); err != nil {
+		return fmt.Errorf("marking what is to be recomputed: %w", err)
+	}
+	es := entries(p, as, ledger.Expired, "no document came in time")
+	if err := d.Ledger.AdvanceEntries(ctx, es); err != nil {
+		return fmt.Errorf("writing the ledger: %w", err)
+	}
+	d.Log.Warn("runs expired", "slot", wire.SlotName(p.Slot), "source", as[0].Source, "probes", strings.Join(names, " "), "runs", len(rs))
+	report.Expired += len(rs)
+	return nil
+}

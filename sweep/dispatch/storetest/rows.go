@@ -1,0 +1,124 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"isochrone/prober/wire"
+	"isochrone/sweep/ledger"
+	"isochrone/sweep/result"
+)
+
+func rowKey(r *result.Result) string {
+	return r.Series.String() + "|" + r.Slot.UTC().Format(time.RFC3339)
+}
+
+// PutResults implements ingest.Rows.
+func (s *Store) PutResults(_ context.Context, rs []result.Result) error {
+	return s.call("PutResults", func() {
+		for i := range rs {
+			s.rows[rowKey(&rs[i])] = rs[i]
+		}
+	})
+}
+
+// AddExpired implements dispatch.Rows.
+func (s *Store) AddExpired(_ context.Context, rs []result.Result) error {
+	return s.call("AddExpired", func() {
+		for i := range rs {
+			if _, ok := s.rows[rowKey(&rs[i])]; !ok {
+				s.rows[rowKey(&rs[i])] = rs[i]
+			}
+		}
+	})
+}
+
+// PutLatest implements dispatch.Rows.
+func (s *Store) PutLatest(_ context.Context, rs []result.Result) error {
+	return s.call("PutLatest", func() {
+		for i := range rs {
+			key := rs[i].Series.String()
+			old, ok := s.latest[key]
+			if !ok || rs[i].Slot.After(old.Slot) || rs[i].Slot.Equal(old.Slot) && !rs[i].IsExpired() {
+				s.latest[key] = rs[i]
+			}
+		}
+	})
+}
+
+// MarkDirty implements dispatch.Rows.
+func (s *Store) MarkDirty(_ context.Context, rs []result.Result) error {
+	return s.call("MarkDirty", func() {
+		for i := range rs {
+			s.dirty[fmt.Sprintf("hour %s %s", rs[i].Series.Source, rs[i].Slot.UTC().Format("20060102T15"))] = true
+			s.dirty[fmt.Sprintf("day %s %s", rs[i].Series.Source, rs[i].Slot.UTC().Format("20060102"))] = true
+		}
+	})
+}
+
+// AdvanceHeader implements dispatch.Ledger.
+func (s *Store) AdvanceHeader(_ context.Context, h ledger.Header) error {
+	return s.call("AdvanceHeader", func() {
+		if name := wire.SlotName(h.Slot); h.State.Supersedes(s.headers[name].State) {
+			s.headers[name] = h
+		}
+	})
+}
+
+// AdvanceEntries implements dispatch.Ledger.
+func (s *Store) AdvanceEntries(_ context.Context, es []ledger.Entry) error {
+	return s.call("AdvanceEntries", func() {
+		for _, e := range es {
+			name := wire.SlotName(e.Slot)
+			if s.entries[name] == nil {
+				s.entries[name] = map[ledger.Key]ledger.Entry{}
+			}
+			if e.State.Supersedes(s.entries[name][e.Key].State) {
+				s.entries[name][e.Key] = e
+			}
+		}
+	})
+}
+
+// Sweep implements dispatch.Ledger.
+func (s *Store) Sweep(_ context.Context, slot time.Time) (h ledger.Header, es []ledger.Entry, found bool, err error) {
+	err = s.call("Sweep", func() {
+		name := wire.SlotName(slot)
+		h = s.headers[name]
+		es = slices.Collect(maps.Values(s.entries[name]))
+		found = h.State != "" || len(es) > 0
+	})
+	return h, es, found, err
+}
+
+// MarkOpen implements dispatch.Ledger.
+func (s *Store) MarkOpen(_ context.Context, slot time.Time) error {
+	return s.call("MarkOpen", func() { s.open[wire.SlotName(slot)] = slot })
+}
+
+// OpenSweeps implements dispatch.Ledger.
+func (s *Store) OpenSweeps(_ context.Context) (out []time.Time, err error) {
+	err = s.call("OpenSweeps", func() {
+		for _, name := range slices.Sorted(maps.Keys(s.open)) {
+			out = append(out, s.open[name])
+		}
+	})
+	return out, err
+}
+
+// ClearOpen implements dispatch.Ledger.
+func (s *Store) ClearOpen(_ context.Context, slot time.Time) error {
+	return s.call("ClearOpen", func() { delete(s.open, wire.SlotName(slot)) })
+}
+
+// PutProbers implements dispatch.Ledger.
+func (s *Store) PutProbers(_ context.Context, rs []wire.Registration) error {
+	return s.call("PutProbers", func() {
+		for _, r := range rs {
+			s.probers[r.Prober] = r
+		}
+	})
+}

@@ -1,0 +1,160 @@
+package dispatch
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"isochrone/prober/wire"
+	"isochrone/sweep/config"
+	"isochrone/sweep/inbox"
+	"isochrone/sweep/plan"
+)
+
+const (
+	// missedHeartbeats make a prober a target that is down.
+	missedHeartbeats = 3
+	// clockSkew is how far the prober's clock and ours may disagree on top of that: both follow
+	// NTP, and are seldom more than a second apart.
+	clockSkew = 5 * time.Second
+	// resolveTimeout bounds all name look-ups of a sweep together: names that do not resolve are
+	// down, and must not hold up the others.
+	resolveTimeout = 10 * time.Second
+	resolveAtOnce  = 16
+	// maxProvenanceBytes is the longest text of a registration's provenance. It is stored.
+	maxProvenanceBytes = 200
+)
+
+// targets reads what the probers say of themselves and makes of it what a plan may rely on. A
+// registration is hostile until it has been checked: one that is not valid is left out, with a
+// line in the log, and its prober is down as a target.
+func (d *Dispatcher) targets(ctx context.Context, c *config.Config) (map[string]plan.Target, error) {
+	registered, err := d.Mailbox.Registrations(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading the registrations: %w", err)
+	}
+	var valid []wire.Registration
+	for _, r := range registered {
+		registration, err := d.registration(c, r)
+		if err != nil {
+			d.Log.Warn("ignoring a registration", "prober", r.Prober, "reason", err.Error())
+			continue
+		}
+		valid = append(valid, registration)
+	}
+	// What is known of the probers is for people to look at. The sweep does not depend on it.
+	if err := d.Ledger.PutProbers(ctx, valid); err != nil {
+		d.Log.Warn("keeping the registrations failed", "reason", err.Error())
+	}
+	return d.resolveAll(ctx, c, valid), nil
+}
+
+func (d *Dispatcher) registration(c *config.Config, r inbox.Registered) (wire.Registration, error) {
+	var out wire.Registration
+	if _, ok := c.Prober(r.Prober); !ok {
+		return out, errors.New("sweep.yaml has no such prober: add it there, or stop it")
+	}
+	if len(r.Body) == 0 {
+		return out, errors.New("it is empty, or larger than any could be")
+	}
+	// Unknown fields are fine: a prober may be newer than the app.
+	if err := json.Unmarshal(r.Body, &out); err != nil {
+		return out, fmt.Errorf("reading it as JSON: %w", err)
+	}
+	if err := out.Validate(d.Environment, r.Prober); err != nil {
+		return out, err
+	}
+	for _, text := range []string{out.Provenance.ProberVersion, out.Provenance.ImageDigest, out.Provenance.VMSize} {
+		if len(text) > maxProvenanceBytes {
+			return out, fmt.Errorf("a text of its provenance has %d bytes: want at most %d", len(text), maxProvenanceBytes)
+		}
+	}
+	return out, nil
+}
+
+// resolveAll makes targets of valid registrations.
+func (d *Dispatcher) resolveAll(ctx context.Context, c *config.Config, registrations []wire.Registration) map[string]plan.Target {
+	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
+	defer cancel()
+	var (
+		lock sync.Mutex
+		work errgroup.Group
+		out  = map[string]plan.Target{}
+	)
+	work.SetLimit(resolveAtOnce)
+	for _, r := range registrations {
+		t := plan.Target{Addresses: map[string]string{}}
+		if slices.Contains(r.ReadsAssignments, wire.AssignmentsVersion) {
+			t.Assignments = wire.AssignmentsVersion
+		} else {
+			d.Log.Warn("a prober cannot read our assignments", "prober", r.Prober, "reads", r.ReadsAssignments,
+				"writes", wire.AssignmentsVersion, "remedy", "bring prober and app to versions that know each other")
+		}
+		if age := d.Now().Sub(r.Heartbeat); !alive(age, r.HeartbeatInterval) {
+			d.Log.Warn("a prober is down", "prober", r.Prober, "heartbeat_age", age.String(), "heartbeat_interval", r.HeartbeatInterval.String(),
+				"remedy", "start it, or set its clock right")
+			t.Down = true
+		}
+		out[r.Prober] = t
+		if t.Down {
+			continue
+		}
+		p, _ := c.Prober(r.Prober)
+		for i, a := range r.Addresses {
+			if len(p.Addresses[a.Path]) == 0 || slices.ContainsFunc(r.Addresses[:i], func(b wire.PathAddress) bool { return a.Path == b.Path }) {
+				continue // not a path of this prober's; of two addresses on one, the first counts
+			}
+			work.Go(func() error {
+				address, err := d.resolve(ctx, c, p, a)
+				if err != nil {
+					d.Log.Warn("an address cannot be measured", "prober", r.Prober, "path", a.Path, "host", a.Host, "reason", err.Error(),
+						"remedy", "permit it under probers, addresses in sweep.yaml, or correct what the prober registers")
+					return nil
+				}
+				lock.Lock()
+				defer lock.Unlock()
+				t.Addresses[a.Path] = address
+				return nil
+			})
+		}
+	}
+	_ = work.Wait() // the errors are logged, each with its address
+	return out
+}
+
+// alive says whether a prober whose heartbeat is that old may be measured. A heartbeat as far in
+// the future proves nothing either.
+func alive(age, interval time.Duration) bool { return age.Abs() <= missedHeartbeats*interval+clockSkew }
+
+// resolve turns what a prober registered into a numeric address that the configuration permits.
+func (d *Dispatcher) resolve(ctx context.Context, c *config.Config, p config.Prober, a wire.PathAddress) (string, error) {
+	host := strings.ToLower(strings.TrimSuffix(a.Host, "."))
+	var found []netip.Addr
+	if ip, err := netip.ParseAddr(host); err == nil {
+		found = []netip.Addr{ip}
+	} else if found, err = d.Resolver.LookupNetIP(ctx, "ip", host); err != nil {
+		return "", fmt.Errorf("resolving %q: %w", host, err)
+	}
+	for i := range found {
+		found[i] = found[i].Unmap()
+	}
+	// IPv4 first, then in order: the same answer in another order is the same address.
+	slices.SortFunc(found, func(a, b netip.Addr) int { return cmp.Or(cmp.Compare(a.BitLen(), b.BitLen()), a.Compare(b)) })
+	for _, ip := range found {
+		if ip.Zone() == "" && p.Permits(a.Path, host, ip, c.Loopback) {
+			return net.JoinHostPort(ip.String(), strconv.Itoa(a.TCPPort)), nil
+		}
+	}
+	return "", fmt.Errorf("%v lies outside what sweep.yaml permits", found)
+}
