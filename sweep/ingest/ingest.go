@@ -1,0 +1,109 @@
+// Package ingest takes documents out of the inbox, holds them against the plan, and stores what
+// they say.
+//
+// Every step may be repeated, by the same process or another, and gives the same bytes: so a
+// document that was half stored when its handler ended is simply taken again. What cannot be
+// accepted moves whole to quarantine, with the reason.
+package ingest
+
+import (
+	"context"
+	"iter"
+	"log/slog"
+	"time"
+
+	"isochrone/sweep/inbox"
+	"isochrone/sweep/ledger"
+	"isochrone/sweep/result"
+)
+
+// Inbox is where documents wait (archive.Store).
+//
+// What a method has returned without an error is durable. All may be called at once, from
+// several processes. None retries beyond what its transport does: a call that fails may have
+// been carried out all the same, and the next Drain starts the document over.
+type Inbox interface {
+	// Inbox lists what waits, in pages. An error ends the sequence.
+	Inbox(ctx context.Context) iter.Seq2[inbox.Item, error]
+	// Take raises the item's attempts and then reads it; true if this caller has it. False: it is
+	// gone, or somebody else took it since it was listed. With inbox.ErrTooLarge it is taken,
+	// and its beginning returned. With any other error, taken has another ETag than it if the
+	// attempt is known to be counted.
+	Take(ctx context.Context, it inbox.Item) (taken inbox.Item, body []byte, ok bool, err error)
+	// Release takes the attempt back that Take counted. Fine if the item is gone or was taken by
+	// somebody else since.
+	Release(ctx context.Context, it inbox.Item) error
+	// Remove deletes a taken item. Fine if it is gone; if somebody else took it since, it stays,
+	// and they repeat what was done and delete it.
+	Remove(ctx context.Context, it inbox.Item) error
+	// DropForeign puts a foreign document into the inbox, under the hash of body and meta:
+	// dropping the same again is one item.
+	DropForeign(ctx context.Context, body []byte, meta map[string]string) (inbox.Item, error)
+}
+
+// Archive is where plans are read, and documents and samples stored (archive.Store). Durability,
+// concurrency and retries are as for Inbox.
+type Archive interface {
+	// ReadPlan reads a slot's plan. Plans never change.
+	ReadPlan(ctx context.Context, slot time.Time) (body []byte, found bool, err error)
+	// PutDocument stores an assignment's document unless there is one; name is the blob's, with
+	// the container in front.
+	PutDocument(ctx context.Context, source string, slot time.Time, assignment string, body []byte) (name string, o inbox.Outcome, err error)
+	// PutSamples stores the samples of an assignment's document as Parquet, once.
+	PutSamples(ctx context.Context, source string, slot time.Time, assignment string, rs []result.Result) (name string, rows int, err error)
+	// PutForeign stores a foreign document and its parameters under their hash, once.
+	PutForeign(ctx context.Context, when time.Time, sum string, ext string, body []byte, meta []byte) (name string, err error)
+	// Quarantine stores a body under its hash, and why; again is fine.
+	Quarantine(ctx context.Context, when time.Time, origin string, body []byte, ext string, reason inbox.Reason) (name string, err error)
+}
+
+// Rows is where results are kept (tables.Store). Durability, concurrency and retries are as for
+// Inbox.
+type Rows interface {
+	// PutResults replaces the results' rows.
+	PutResults(ctx context.Context, rs []result.Result) error
+	// PutLatest keeps the newest of each series; at the same slot expired gives way to a result.
+	PutLatest(ctx context.Context, rs []result.Result) error
+	// MarkDirty marks the hours and days of the results for recomputation.
+	MarkDirty(ctx context.Context, rs []result.Result) error
+}
+
+// Ledger is the book-keeping of sweeps (tables.Store). Durability, concurrency and retries are as
+// for Inbox.
+type Ledger interface {
+	// AdvanceEntries writes only where the new state supersedes what is stored (ledger.State).
+	AdvanceEntries(ctx context.Context, es []ledger.Entry) error
+}
+
+// Ingester empties the inbox. It keeps nothing between calls; its methods may be called at once,
+// and in several processes.
+type Ingester struct {
+	// Environment is the app's own. Documents and plans of another are refused.
+	Environment string
+	Inbox       Inbox
+	Archive     Archive
+	Rows        Rows
+	Ledger      Ledger
+	Now         func() time.Time
+	Log         *slog.Logger
+	// Concurrency is how many documents are handled at once; 0 stands for DefaultConcurrency.
+	Concurrency int
+}
+
+// DefaultConcurrency bounds memory: a document may unpack to 32 MiB, and its samples and their
+// Parquet hold several times that for a moment.
+const DefaultConcurrency = 8
+
+// Report counts what one Drain did, for one line of the caller's log. A repetition counts again:
+// these are not totals.
+type Report struct {
+	Listed      int // items in the inbox, as far as they were looked at
+	Received    int // documents stored, of planned assignments
+	Foreign     int // documents stored, of others
+	Quarantined int
+	Left        int // to be tried again: storage faults, panics, and what somebody else has
+	Rows        int
+	Samples     int
+	// Unfinished says that time ran out before every item was looked at.
+	Unfinished bool
+}

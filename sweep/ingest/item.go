@@ -1,0 +1,260 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"isochrone/prober/wire"
+	"isochrone/sweep/convert"
+	"isochrone/sweep/inbox"
+	"isochrone/sweep/ledger"
+)
+
+// MaxAttempts is how many times a document may be opened without coming to an end.
+//
+// An attempt is counted before the document is opened, because a document may take the whole
+// process with it, and then nobody is left to count. What follows depends on how it ended:
+//
+//   - stored or refused: the document leaves the inbox, and the count with it;
+//   - storage failed: not the document's fault, so the attempt is given back, and the document
+//     is tried at every tick for as long as it takes;
+//   - it panicked: the attempt stays counted, and the third one quarantines it;
+//   - the process ended: the attempt stays counted, and who takes it for the fourth time
+//     quarantines it unopened.
+//
+// So the count is the number of attempts that nobody saw through. A neighbour that was open when
+// the process ended is counted too: therefore what has a count is handled alone, after all
+// others (see Drain), and a second crash counts against nobody but its cause.
+const MaxAttempts = 3
+
+// LateLimit is how old a slot may be when its document comes. Samples older than that are
+// compacted, and may not change any more.
+const LateLimit = 7 * 24 * time.Hour
+
+// The stages at which a document can be refused, as the quarantine's reason says them. A refusal
+// of convert's is "convert/" and convert's own stage.
+const (
+	stageSize     = "size"
+	stageAttempts = "attempts"
+	stagePanic    = "panic"
+	stageName     = "name"
+	stageConvert  = "convert/"
+	stageTooLate  = "too_late"
+	stageTooEarly = "too_early"
+	stagePlan     = "plan"
+	stageConflict = "conflict"
+	stageForeign  = "foreign"
+)
+
+const maxReasonBytes = 4 << 10
+
+// refusal says that a document cannot be accepted, now or later. Every other error is storage's.
+type refusal struct {
+	stage string
+	err   error
+}
+
+func (r *refusal) Error() string { return r.err.Error() }
+func (r *refusal) Unwrap() error { return r.err }
+
+func refuse(stage string, format string, args ...any) error {
+	return &refusal{stage: stage, err: fmt.Errorf(format, args...)}
+}
+
+// panicked is the error of a document that made the code that read it panic.
+type panicked struct{ value any }
+
+func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// handled is what became of an item. A nil refusal and no storing mean that somebody else has it.
+type handled struct {
+	stored   bool
+	refusal  *refusal
+	document string // the blob that holds it
+	rows     int
+	samples  int
+}
+
+// handle takes an item and brings it to its end: stored, or in quarantine. An error says that it
+// is left in the inbox.
+func (g *Ingester) handle(ctx context.Context, listed inbox.Item, known *plans) (handled, error) {
+	it, body, ok, err := g.Inbox.Take(ctx, listed)
+	switch {
+	case errors.Is(err, inbox.ErrTooLarge):
+		err = refuse(stageSize, "it has %d bytes, and a document at most %d; only its beginning is kept", it.Size, wire.MaxDocumentBytes)
+	case err != nil:
+		if it.ETag != listed.ETag { // it was counted, and could not be read
+			g.release(ctx, it)
+		}
+		return handled{}, fmt.Errorf("taking %q: %w", listed.Name, err)
+	case !ok:
+		return handled{}, nil
+	case it.Attempts > MaxAttempts:
+		err = refuse(stageAttempts, "it was opened %d times, and each time the process ended before it was stored", it.Attempts-1)
+	}
+	var done handled
+	if err == nil {
+		done, err = g.open(ctx, it, body, known)
+	}
+	var bad *panicked
+	if errors.As(err, &bad) {
+		if it.Attempts < MaxAttempts {
+			return handled{}, fmt.Errorf("opening %q: attempt %d of %d: %w", it.Name, it.Attempts, MaxAttempts, err)
+		}
+		err = refuse(stagePanic, "it was opened %d times: %w", it.Attempts, err)
+	}
+	if errors.As(err, &done.refusal) {
+		err = g.quarantine(ctx, it, body, done.refusal)
+	}
+	if err == nil {
+		err = g.Inbox.Remove(ctx, it)
+	}
+	if err != nil {
+		g.release(ctx, it)
+		return handled{}, fmt.Errorf("handling %q: %w", it.Name, err)
+	}
+	done.stored = done.refusal == nil
+	return done, nil
+}
+
+// open reads a document and stores what it says. Whatever the document makes the code do, only
+// the document suffers.
+func (g *Ingester) open(ctx context.Context, it inbox.Item, body []byte, known *plans) (done handled, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			g.Log.Error("a document made its reader panic", "item", it.Name, "attempts", it.Attempts, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			done, err = handled{}, &panicked{value: v}
+		}
+	}()
+	if isForeign(it) {
+		return g.openForeign(ctx, it, body)
+	}
+	return g.openPlanned(ctx, it, body, known)
+}
+
+// openPlanned stores a prober's document: the document itself, its samples, the rows, the newest
+// runs, the marks for what is computed from the rows, and last the ledger.
+func (g *Ingester) openPlanned(ctx context.Context, it inbox.Item, body []byte, known *plans) (handled, error) {
+	name, err := wire.ParseInboxBlob(it.Name)
+	if err != nil {
+		return handled{}, refuse(stageName, "%w", err)
+	}
+	d, err := g.read(body)
+	if err != nil {
+		return handled{}, err
+	}
+	if age := g.Now().Sub(d.Slot); age > LateLimit {
+		return handled{}, refuse(stageTooLate, "its slot %s is %s old; documents are taken for %s", wire.SlotName(d.Slot), age.Round(time.Second), LateLimit)
+	}
+	p, err := known.of(ctx, d.Slot)
+	if err != nil {
+		return handled{}, err
+	}
+	if p == nil {
+		return handled{}, refuse(stagePlan, "no sweep was planned for slot %s", wire.SlotName(d.Slot))
+	}
+	a, err := match(d, name, p)
+	if err != nil {
+		return handled{}, refuse(stagePlan, "%w", err)
+	}
+	rs, err := convert.Results(d, convert.Identity{Environment: p.Environment, Source: a.Source, Probe: a.Probe, Slot: p.Slot,
+		Assignment: a.ID, Attempt: d.Attempt, Part: a.Part})
+	if err != nil {
+		return handled{}, refuse(stageConvert+"results", "%w", err)
+	}
+	blob, outcome, err := g.Archive.PutDocument(ctx, a.Source, p.Slot, a.ID, body)
+	if err != nil {
+		return handled{}, fmt.Errorf("storing the document: %w", err)
+	}
+	if outcome == inbox.Conflict {
+		return handled{}, refuse(stageConflict, "%q holds another document of the assignment, and samples are never counted twice", blob)
+	}
+	for i := range rs {
+		rs[i].Document = blob
+	}
+	_, samples, err := g.Archive.PutSamples(ctx, a.Source, p.Slot, a.ID, rs)
+	if err != nil {
+		return handled{}, fmt.Errorf("storing the samples: %w", err)
+	}
+	if err := g.Rows.PutResults(ctx, rs); err != nil {
+		return handled{}, fmt.Errorf("storing the rows: %w", err)
+	}
+	if err := g.Rows.PutLatest(ctx, rs); err != nil {
+		return handled{}, fmt.Errorf("storing the newest runs: %w", err)
+	}
+	if err := g.Rows.MarkDirty(ctx, rs); err != nil {
+		return handled{}, fmt.Errorf("marking what is to be recomputed: %w", err)
+	}
+	entry := ledger.Entry{Slot: p.Slot, Key: ledger.Key{Source: a.Source, Probe: a.Probe, Part: a.Part}, Assignment: a.ID,
+		State: ledger.Received, Runs: len(a.Runs), Attempt: d.Attempt}
+	if err := g.Ledger.AdvanceEntries(ctx, []ledger.Entry{entry}); err != nil {
+		return handled{}, fmt.Errorf("writing the ledger: %w", err)
+	}
+	return handled{document: blob, rows: len(rs), samples: samples}, nil
+}
+
+// read converts a body, and checks what holds for every document of this app.
+func (g *Ingester) read(body []byte) (*wire.Document, error) {
+	d, err := convert.Document(body)
+	if err != nil {
+		stage := stageConvert
+		var r *convert.Refusal
+		if errors.As(err, &r) {
+			stage += string(r.Stage)
+		}
+		return nil, refuse(stage, "%w", err)
+	}
+	if d.Environment != g.Environment {
+		return nil, refuse(stagePlan, "it is of environment %q, and this app serves %q", d.Environment, g.Environment)
+	}
+	if err := storable(d); err != nil {
+		return nil, refuse(stageConvert+string(convert.StageCheck), "%w", err)
+	}
+	return d, nil
+}
+
+// quarantine stores a refused body and why. The day is that of the item's creation, so that a
+// repetition after midnight is the same blob.
+func (g *Ingester) quarantine(ctx context.Context, it inbox.Item, body []byte, r *refusal) error {
+	text := r.Error()
+	if len(text) > maxReasonBytes {
+		text = strings.ToValidUTF8(text[:maxReasonBytes], "") + " …"
+	}
+	name, err := g.Archive.Quarantine(ctx, it.Created, it.Name, body, extension(body),
+		inbox.Reason{Origin: it.Name, Stage: r.stage, Text: text, Attempts: it.Attempts, When: g.Now()})
+	if err != nil {
+		return fmt.Errorf("moving it to quarantine (%s): %w", r.stage, err)
+	}
+	g.Log.Warn("a document was quarantined", "item", it.Name, "stage", r.stage, "reason", text, "quarantine", name)
+	return nil
+}
+
+// release gives an attempt back. It has a little time of its own, because ctx may be what ended.
+// If it fails, the attempt stays counted: three of those in a row would quarantine a document
+// that is in order, whole and with the reason.
+func (g *Ingester) release(ctx context.Context, it inbox.Item) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := g.Inbox.Release(ctx, it); err != nil {
+		g.Log.Warn("giving an attempt back failed", "item", it.Name, "attempts", it.Attempts, "reason", err.Error())
+	}
+}
+
+// extension names what a body looks like, for people and tools that open it.
+func extension(body []byte) string {
+	trimmed := bytes.TrimLeft(bytes.TrimPrefix(body, []byte("\uFEFF")), " \t\r\n")
+	switch {
+	case bytes.HasPrefix(body, []byte{0x1f, 0x8b}): // RFC 1952
+		return "gz"
+	case bytes.HasPrefix(trimmed, []byte("{")):
+		return "json"
+	case bytes.HasPrefix(trimmed, []byte("<")):
+		return "xml"
+	}
+	return "bin"
+}

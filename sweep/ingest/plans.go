@@ -1,0 +1,75 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"isochrone/prober/wire"
+	"isochrone/sweep/plan"
+)
+
+// plansKept bounds the plans that a Drain holds: one may take several megabytes, and a backlog
+// after an outage spans many slots.
+const plansKept = 24
+
+// plans reads plans, each once as long as there is room: they never change.
+type plans struct {
+	ingester *Ingester
+
+	lock  sync.Mutex
+	known map[string]*slotPlan
+	order []string // oldest first
+}
+
+// slotPlan is the plan of one slot: nil if there is none.
+type slotPlan struct {
+	lock sync.Mutex // held while it is read
+	read bool
+	plan *plan.Plan
+}
+
+func (g *Ingester) plans() *plans { return &plans{ingester: g, known: map[string]*slotPlan{}} }
+
+// of returns a slot's plan, nil if there is none. An error is storage's.
+func (p *plans) of(ctx context.Context, slot time.Time) (*plan.Plan, error) {
+	s := p.slot(wire.SlotName(slot))
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.read {
+		return s.plan, nil
+	}
+	body, found, err := p.ingester.Archive.ReadPlan(ctx, slot)
+	if err != nil {
+		return nil, fmt.Errorf("reading plan %q: %w", wire.SlotName(slot), err)
+	}
+	if found {
+		read, err := plan.Decode(body)
+		if err != nil {
+			return nil, fmt.Errorf("reading plan %q: %w", wire.SlotName(slot), err)
+		}
+		if read.Environment != p.ingester.Environment || !read.Slot.Equal(slot) {
+			return nil, fmt.Errorf("reading plan %q: it says environment %q and slot %q", wire.SlotName(slot), read.Environment, wire.SlotName(read.Slot))
+		}
+		s.plan = read
+	}
+	s.read = true
+	return s.plan, nil
+}
+
+func (p *plans) slot(name string) *slotPlan {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	if s := p.known[name]; s != nil {
+		return s
+	}
+	if len(p.order) == plansKept {
+		delete(p.known, p.order[0])
+		p.order = p.order[1:]
+	}
+	s := &slotPlan{}
+	p.known[name] = s
+	p.order = append(p.order, name)
+	return s
+}
