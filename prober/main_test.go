@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"isochrone/prober/wire"
+)
+
+func command(args ...string) (code int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	code = run(context.Background(), args, func(string) string { return "" }, &out, &err)
+	return code, out.String(), err.String()
+}
+
+func TestCommands(t *testing.T) {
+	if code, out, _ := command("version"); code != exitOK || out != "dev\n" {
+		t.Errorf("version: %d, %q", code, out)
+	}
+	for _, name := range []string{"help", "-h", "--help"} {
+		if code, out, _ := command(name); code != exitOK || !strings.HasPrefix(out, "Usage: prober") {
+			t.Errorf("%s: %d, %q", name, code, out)
+		}
+	}
+	if code, out, err := command("measure"); code != exitUsage || out != "" || !strings.Contains(err, `unknown command "measure"; want run, version or help`) {
+		t.Errorf("an unknown command: %d, %q, %q", code, out, err)
+	}
+	if code, _, err := command("run", "now"); code != exitUsage || !strings.Contains(err, "takes no arguments") {
+		t.Errorf("an argument too many: %d, %q", code, err)
+	}
+}
+
+func TestEverySettingIsInTheHelp(t *testing.T) {
+	for _, file := range []string{"settings.go", "wire/account/account.go"} {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := regexp.MustCompile(`"((?:ISOCHRONE|AZURE)_[A-Z_]+)"`).FindAllStringSubmatch(string(source), -1)
+		if len(names) < 4 {
+			t.Fatalf("%s: found only %d settings", file, len(names))
+		}
+		for _, name := range names {
+			if !strings.Contains(help, "  "+name[1]+" ") {
+				t.Errorf("%s is not in the help", name[1])
+			}
+		}
+	}
+}
+
+func goodSettings() map[string]string {
+	return map[string]string{
+		"ISOCHRONE_ENVIRONMENT": "dev", "ISOCHRONE_STORAGE_CONNECTION_STRING": "AccountName=x", "ISOCHRONE_PROBER": "westeurope",
+		"ISOCHRONE_ADDRESSES": "public=20.50.1.2, peering=weu.example.com",
+	}
+}
+
+func TestSettingsAndTheirDefaults(t *testing.T) {
+	env := goodSettings()
+	s, err := readSettings(func(n string) string { return env[n] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.region != "westeurope" || s.listen != ":7700" || s.health != "127.0.0.1:7701" || s.poll != 5*time.Second || s.heartbeat != 30*time.Second {
+		t.Errorf("defaults: %+v", s)
+	}
+	if len(s.addresses) != 2 || s.addresses[0] != (wire.PathAddress{Path: "public", Host: "20.50.1.2", TCPPort: 1}) || s.addresses[1].Host != "weu.example.com" {
+		t.Errorf("addresses: %+v", s.addresses)
+	}
+	env["ISOCHRONE_PROBER"], env["ISOCHRONE_REGION"] = "westeurope-vpn", "westeurope"
+	if s, err := readSettings(func(n string) string { return env[n] }); err != nil || s.region != "westeurope" || s.prober != "westeurope-vpn" {
+		t.Errorf("a second prober of a region: %+v, %v", s, err)
+	}
+}
+
+func TestEachBadSettingIsNamed(t *testing.T) {
+	for _, c := range []struct{ name, value, want string }{
+		{"ISOCHRONE_ENVIRONMENT", "PROD", `environment "PROD"`},
+		{"ISOCHRONE_STORAGE_CONNECTION_STRING", "", "no storage account"},
+		{"ISOCHRONE_STORAGE_ACCOUNT", "isochrone1", "keep one"},
+		{"ISOCHRONE_PROBER", "West Europe", `prober "West Europe"`},
+		{"ISOCHRONE_REGION", "West Europe", `region "West Europe"`},
+		{"ISOCHRONE_ADDRESSES", "", "not set"},
+		{"ISOCHRONE_ADDRESSES", "20.50.1.2", `"20.50.1.2": want path=host`},
+		{"ISOCHRONE_ADDRESSES", "public=0.0.0.0", "cannot be a target"},
+		{"ISOCHRONE_ADDRESSES", "public=", "host of 0 characters"},
+		{"ISOCHRONE_ADDRESSES", "public=a,public=b", "has an address already"},
+		{"ISOCHRONE_LISTEN", "7700", "missing port"},
+		{"ISOCHRONE_HEALTH", "localhost", "missing port"},
+		{"ISOCHRONE_POLL", "5", "want a duration from 100ms to 1m0s"},
+		{"ISOCHRONE_POLL", "1ms", "want a duration from 100ms"},
+		{"ISOCHRONE_HEARTBEAT", "2h", "want a duration from 1s to 1h0m0s"},
+		{"ISOCHRONE_VM_SIZE", strings.Repeat("x", 129), "129 characters"},
+	} {
+		env := goodSettings()
+		env[c.name] = c.value
+		_, err := readSettings(func(n string) string { return env[n] })
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.name) {
+			t.Errorf("%s=%q: %v; want an error that names it, with %q", c.name, c.value, err, c.want)
+		} else if strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s=%q: more than one fault: %v", c.name, c.value, err)
+		}
+	}
+}
+
+func TestAllBadSettingsAreReportedTogether(t *testing.T) {
+	code, out, err := command("run")
+	if code != exitUsage || out != "" {
+		t.Errorf("exit code %d, %q", code, out)
+	}
+	for _, name := range []string{"ISOCHRONE_ENVIRONMENT", "ISOCHRONE_PROBER", "ISOCHRONE_STORAGE_CONNECTION_STRING", "ISOCHRONE_ADDRESSES"} {
+		if !strings.Contains(err, name) {
+			t.Errorf("%s is not among the faults:\n%s", name, err)
+		}
+	}
+	if strings.Contains(err, "ISOCHRONE_REGION") {
+		t.Errorf("the region, which is the prober's id by default, is reported on its own:\n%s", err)
+	}
+}

@@ -1,0 +1,50 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"syscall"
+
+	"isochrone/prober/wire"
+)
+
+// errProtocol marks what a target did that the kind does not allow, errUnauthorized that it did
+// not accept or prove the session's key.
+var (
+	errProtocol     = errors.New("the target broke the protocol")
+	errUnauthorized = errors.New("the target did not accept or prove the session's key")
+	// errDeadline is what a read or write returns that a deadline of ours ended.
+	errDeadline = os.ErrDeadlineExceeded
+)
+
+// failureOf is the one place where an error becomes a failure code. The codes of errors that
+// the system reports are in errnoFailures, a table each for Unix and Windows.
+func failureOf(err error) wire.Failure {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, errUnauthorized): // before what it wraps
+		return wire.FailureUnauthorized
+	case errors.Is(err, errProtocol):
+		return wire.FailureProtocol
+	case errors.Is(err, context.Canceled):
+		return wire.FailureCanceled
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+		return wire.FailureTimeout
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return wire.FailureReset // closed while replies were awaited
+	}
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		if f, ok := errnoFailures[errno]; ok {
+			return f
+		}
+		if errno.Timeout() {
+			return wire.FailureTimeout
+		}
+	}
+	// What nobody knows is not blamed on the network: the run's detail has the text.
+	return wire.FailureLocal
+}

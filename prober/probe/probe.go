@@ -1,0 +1,121 @@
+// Package probe makes one run: it sends a run's samples to one target at their due times and
+// records what became of each. There is one file a kind.
+//
+// What the clock covers: a connect sample runs from just before connect(2) to the return of the
+// dial; a tcp sample from just before the write of the request to the return of the read that
+// completed the response. Names are resolved by the app when the sweep is planned, so no
+// resolver is ever inside the clock. All durations are of the monotonic clock; wall clock times
+// are the run's start plus such a duration.
+package probe
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"isochrone/prober/wire"
+)
+
+// Limits that no assignment changes.
+const (
+	// setupTimeout bounds the connection and handshake of a tcp run, which are not samples.
+	// It leaves room for three retransmitted SYNs (after 1, 3 and 7 s).
+	setupTimeout = 10 * time.Second
+	// refusedPause is how long a target that refused the session is left alone at first; the
+	// pause doubles with every refusal, to eight times this.
+	refusedPause = 500 * time.Millisecond
+	// drainGrace is how long a canceled run waits for what is in flight, if the samples' own
+	// timeout does not end before. A stop of the program has to fit into the ten seconds that
+	// container hosts grant.
+	drainGrace = 2 * time.Second
+)
+
+// Request says which run to make.
+type Request struct {
+	Target string // prober id
+	Path   string
+	Spec   wire.Spec
+	// Address is the target's numeric host:port.
+	Address string
+	// Session and Key open a session at the target's reflector; for authenticated kinds only.
+	Session wire.SessionID
+	Key     wire.Key
+	// PlannedStart is the assignment's start, which the result repeats.
+	PlannedStart time.Time
+	// First is when the first sample is due, if the run is ready by then. A run that is not
+	// begins a whole number of intervals later, so that runs spread over an interval stay so.
+	First time.Time
+	// LatestStart is how long a target that refuses the session is asked again; zero: never.
+	LatestStart time.Time
+	// Deadline ends everything: nothing is sent or waited for after it.
+	Deadline time.Time
+}
+
+// Prober makes runs, any number at a time.
+type Prober struct {
+	pacer *Pacer
+	setup time.Duration // see setupTimeout
+	again time.Duration // see refusedPause
+}
+
+// New makes a Prober. Its runs share one pacer.
+func New(pacer *Pacer) *Prober {
+	return &Prober{pacer: pacer, setup: setupTimeout, again: refusedPause}
+}
+
+// Make makes a run and returns what came of it. It never fails: whatever goes wrong is in the
+// result. When ctx ends, what was not sent is canceled, and what is in flight is waited for
+// within its timeout, two seconds at the most.
+func (p *Prober) Make(ctx context.Context, req Request) wire.Run {
+	if err := req.Spec.Validate(); err != nil {
+		return NotMade(req, wire.FailureUnsupported, err.Error())
+	}
+	address, err := netip.ParseAddrPort(req.Address)
+	if err != nil {
+		return NotMade(req, wire.FailureUnsupported, fmt.Sprintf("address %q is not a numeric host:port", req.Address))
+	}
+	ctx, cancel := context.WithDeadline(ctx, req.Deadline)
+	defer cancel()
+	if ctx.Err() != nil {
+		return NotMade(req, wire.FailureCanceled, "stopped before the run began")
+	}
+	switch req.Spec.Kind {
+	case wire.KindConnect:
+		return p.connect(ctx, req, address)
+	case wire.KindTCP:
+		return p.tcp(ctx, req, address)
+	}
+	return NotMade(req, wire.FailureUnsupported, fmt.Sprintf("kind %q is not measured by this version", req.Spec.Kind))
+}
+
+// NotMade is the result of a run that sends nothing: every planned sample has the failure.
+func NotMade(req Request, f wire.Failure, detail string) wire.Run {
+	n := req.Spec.Count
+	if n < 0 || n > wire.MaxSamples { // only where the spec is refused for it
+		n = 0
+	}
+	run := result(req, f, detail)
+	run.Samples = columns(n)
+	for i := range n {
+		run.Samples.Sequence[i] = int64(i)
+		run.Samples.DueNS[i] = int64(req.Spec.Warmup+i) * int64(req.Spec.Interval)
+		run.Samples.SentNS[i], run.Samples.RTTNS[i] = wire.Null, wire.Null
+		run.Samples.Failure[i] = f
+	}
+	return run
+}
+
+func result(req Request, f wire.Failure, detail string) wire.Run {
+	return wire.Run{
+		Target: req.Target, Path: req.Path, Kind: req.Spec.Kind, Address: req.Address,
+		PlannedStart: req.PlannedStart.UTC(), Failure: f, Detail: wire.CutDetail(detail),
+	}
+}
+
+func columns(n int) wire.Samples {
+	return wire.Samples{
+		Sequence: make(wire.Column, n), DueNS: make(wire.Column, n), SentNS: make(wire.Column, n),
+		RTTNS: make(wire.Column, n), Failure: make(wire.FailureColumn, n),
+	}
+}

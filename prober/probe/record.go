@@ -1,0 +1,171 @@
+package probe
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"isochrone/prober/wire"
+)
+
+// sample is what became of one sample, warm-up included. Times are nanoseconds since the run's
+// beginning, and notYet where there is none.
+type sample struct {
+	// sent is atomic because the receiver may read it while the sender still runs.
+	sent    atomic.Int64
+	rtt     int64 // notYet also for a reply that came late
+	server  int64
+	late    bool
+	failure wire.Failure // of this sample alone; the rest of the run may be well
+}
+
+const notYet int64 = -1
+
+// record holds the samples of a run while it is made. It is allocated whole before the first
+// sample is due.
+type record struct {
+	spec      wire.Spec
+	begin     time.Time // when sample 0 is due; with monotonic reading
+	samples   []sample
+	highest   int // the highest sample replied to so far, for reordering
+	duplicate int
+	reordered int
+	servers   bool // the kind reports how long the target held a request
+}
+
+func newRecord(spec wire.Spec, begin time.Time) *record {
+	r := &record{spec: spec, begin: begin, samples: make([]sample, spec.Warmup+spec.Count), highest: -1}
+	for i := range r.samples {
+		r.samples[i].sent.Store(notYet)
+		r.samples[i].rtt, r.samples[i].server = notYet, notYet
+	}
+	return r
+}
+
+// since is the time since the run's beginning, never negative: a sample may leave some
+// nanoseconds before it is due where clocks are coarse.
+func (r *record) since(t time.Time) int64 { return max(int64(t.Sub(r.begin)), 0) }
+
+// reply records a reply to sample i that was complete at, since the beginning. first is false
+// for a further reply to the same sample. Only one goroutine may call it.
+func (r *record) reply(i int, at int64, held time.Duration) (first bool) {
+	s := &r.samples[i]
+	if s.rtt != notYet || s.late {
+		if i >= r.spec.Warmup {
+			r.duplicate++
+		}
+		return false
+	}
+	rtt := max(at-s.sent.Load(), 1)
+	if rtt > int64(r.spec.Timeout) {
+		s.late = true
+	} else {
+		s.rtt = rtt
+		if held >= 0 && int64(held) <= rtt { // anything else cannot be, and is not kept
+			s.server = int64(held)
+		}
+		// RFC 4737, section 3: a reply is reordered if one to a later sample came before it.
+		if i < r.highest && i >= r.spec.Warmup {
+			r.reordered++
+		}
+	}
+	r.highest = max(r.highest, i)
+	return true
+}
+
+// ending says how a run ended, and so what became of the samples without a reply.
+type ending struct {
+	at     time.Time    // when it stopped waiting for replies
+	cut    wire.Failure // why it stopped before its time; empty when it did not
+	detail string       // for people
+}
+
+// run turns the record into the run's result.
+func (r *record) run(req Request, end ending) wire.Run {
+	out := result(req, "", end.detail)
+	start := r.begin.Round(0).UTC()
+	finish := start.Add(max(end.at.Sub(r.begin), 0))
+	out.Start, out.End = &start, &finish
+	out.Samples = columns(r.spec.Count)
+	if r.servers {
+		out.Samples.ServerNS = make(wire.Column, r.spec.Count)
+	}
+	for i := range r.samples[:r.spec.Warmup] {
+		if r.samples[i].sent.Load() != notYet {
+			out.Counts.Warmup++
+		}
+	}
+	for i := range r.spec.Count {
+		r.fill(&out, i, end)
+	}
+	out.Counts.Lost = out.Counts.Sent - out.Counts.Received
+	out.Counts.Duplicate, out.Counts.Reordered = r.duplicate, r.reordered
+	if out.Counts.Received == 0 {
+		out.Failure = prevailing(out.Samples)
+	}
+	var err error
+	if out.RTTHistogram, out.ExcessHistogram, err = wire.Histograms(out.Samples.RTTNS); err != nil {
+		// The app computes them again from the samples, so the run is whole without them.
+		out.Detail = wire.CutDetail(fmt.Sprintf("%s %s", out.Detail, err))
+	}
+	return out
+}
+
+// fill writes measured sample i into the columns and counts.
+func (r *record) fill(out *wire.Run, i int, end ending) {
+	s, c, n := &r.samples[r.spec.Warmup+i], &out.Samples, &out.Counts
+	due := int64(r.spec.Warmup+i) * int64(r.spec.Interval)
+	c.Sequence[i], c.DueNS[i], c.SentNS[i], c.RTTNS[i] = int64(i), due, wire.Null, wire.Null
+	if r.servers {
+		c.ServerNS[i] = wire.Null
+	}
+	sent := s.sent.Load()
+	if sent != notYet {
+		c.SentNS[i] = sent
+		n.Sent++
+		if sent-due > int64(pacingTolerance) {
+			n.PacingViolations++
+		}
+	}
+	switch {
+	case s.rtt != notYet:
+		c.RTTNS[i] = s.rtt
+		n.Received++
+		if r.servers && s.server != notYet {
+			c.ServerNS[i] = s.server
+		}
+	case s.late:
+		c.Failure[i] = wire.FailureTimeout
+		n.Late++
+	case s.failure != "":
+		c.Failure[i] = s.failure
+	case end.cut != "" && (sent == notYet || sent+int64(r.spec.Timeout) > r.since(end.at)):
+		c.Failure[i] = end.cut // it had no chance to be answered, or not its whole chance
+	default:
+		c.Failure[i] = wire.FailureTimeout
+	}
+}
+
+// prevailing is the failure of a run in which nothing was received: the most frequent among the
+// samples that were sent, or among all if none was; of several as frequent, the first.
+func prevailing(s wire.Samples) wire.Failure {
+	sent := map[wire.Failure]int{}
+	all := map[wire.Failure]int{}
+	for i, f := range s.Failure {
+		all[f]++
+		if s.SentNS[i] != wire.Null {
+			sent[f]++
+		}
+	}
+	counts := sent
+	if len(sent) == 0 {
+		counts = all
+	}
+	var most wire.Failure
+	for _, f := range s.Failure {
+		if counts[f] > counts[most] {
+			most = f
+		}
+	}
+	return most
+}

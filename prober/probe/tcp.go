@@ -1,0 +1,214 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"isochrone/prober/wire"
+)
+
+// tcp measures request and response over one warm connection with TCP_NODELAY. One goroutine
+// sends by the schedule, another receives; neither waits for the other.
+func (p *Prober) tcp(ctx context.Context, req Request, address netip.AddrPort) wire.Run {
+	began := time.Now()
+	conn, err := p.admitted(ctx, req, address)
+	if err != nil {
+		return setupFailed(req, began, err)
+	}
+	defer conn.Close() // nothing is left to be said on it
+
+	sending, stop := context.WithCancel(ctx)
+	defer stop()
+	x := newExchange(req.Spec, conn, firstDue(time.Now(), req.First, req.Spec.Interval))
+	received := make(chan struct{})
+	go func() {
+		defer close(received)
+		defer stop() // no use in sending when nobody can answer
+		x.receive()
+	}()
+	// A write that blocks, because the target does not read, ends when the run does.
+	unblock := context.AfterFunc(sending, func() { _ = conn.SetWriteDeadline(time.Unix(1, 0)) })
+	defer unblock()
+	sent := p.pacer.pace(sending, x.rec.begin, req.Spec.Interval, len(x.rec.samples), x.send)
+	x.sentAll(sent)
+	drain(ctx, time.Now().Add(req.Spec.Timeout), req.Deadline, received)
+	info := tcpInfo(conn)
+	end := ending{at: time.Now()}
+	_ = conn.SetReadDeadline(time.Unix(1, 0))
+	<-received
+	x.conclude(&end, ctx.Err() != nil && int(x.received.Load()) < len(x.rec.samples))
+	run := x.rec.run(req, end)
+	run.TCPInfo = info
+	return run
+}
+
+// admitted opens the session. A target that refuses it may not know of it yet: source and target
+// poll their assignments on their own, and a dispatch that was cut short between the two is
+// finished minutes later. So it is asked again until the run may no longer begin. A target that
+// answers, and does not prove the key, is not asked again.
+func (p *Prober) admitted(ctx context.Context, req Request, address netip.AddrPort) (*net.TCPConn, error) {
+	pause := p.again
+	for {
+		conn, err := openSession(ctx, p.setup, req, address)
+		if !errors.Is(err, errRefusedSession) || time.Now().Add(pause).After(req.LatestStart) {
+			return conn, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, 8*p.again)
+	}
+}
+
+// errRefusedSession is a target that closed the connection without a byte, which is how a
+// reflector refuses.
+var errRefusedSession = fmt.Errorf("%w: it closed the connection", errUnauthorized)
+
+// openSession connects and shakes hands: the target has proved the key, and no payload was
+// sent, when it returns a connection.
+func openSession(ctx context.Context, within time.Duration, req Request, address netip.AddrPort) (*net.TCPConn, error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	dialer := net.Dialer{KeepAlive: -1}
+	dialer.SetMultipathTCP(false)
+	c, err := dialer.DialContext(ctx, "tcp", address.String())
+	if err != nil {
+		return nil, err // the dialer's text names everything
+	}
+	conn := c.(*net.TCPConn)
+	stopped := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	err = handshake(conn, req)
+	if !stopped() && err == nil {
+		err = ctx.Err() // the deadline that cut the handshake would cut the run too
+	}
+	if err == nil {
+		err = conn.SetNoDelay(true) // Go's default, said because the probe is defined by it
+	}
+	if err != nil {
+		if ctx.Err() != nil && errors.Is(err, errDeadline) {
+			err = ctx.Err()
+		}
+		return nil, errors.Join(fmt.Errorf("opening a session at %q: %w", address, err), conn.Close())
+	}
+	return conn, nil
+}
+
+func handshake(conn net.Conn, req Request) error {
+	nonce := wire.NewNonce()
+	hello := wire.ClientHello(req.Key, req.Spec.Kind, req.Session, nonce)
+	if _, err := conn.Write(hello[:]); err != nil {
+		return err
+	}
+	var answer [wire.ReflectorHelloBytes]byte
+	if _, err := io.ReadFull(conn, answer[:]); err != nil {
+		if failureOf(err) == wire.FailureReset {
+			return fmt.Errorf("%w (%w)", errRefusedSession, err)
+		}
+		return err
+	}
+	if !wire.VerifyReflectorHello(answer, req.Key, req.Spec.Kind, req.Session, nonce) {
+		return fmt.Errorf("%w: its answer does not match", errUnauthorized)
+	}
+	return nil
+}
+
+// setupFailed is the result of a run whose connection or handshake did not come about: it has
+// begun, and no sample was sent.
+func setupFailed(req Request, began time.Time, err error) wire.Run {
+	run := NotMade(req, failureOf(err), err.Error())
+	start := began.Round(0).UTC()
+	end := start.Add(time.Since(began))
+	run.Start, run.End = &start, &end
+	return run
+}
+
+// exchange is a tcp run's traffic.
+type exchange struct {
+	conn net.Conn
+	rec  *record
+	// out and in are one message each, made before the clock starts.
+	out, in []byte
+
+	// awaited is how many samples the receiver waits for: all, until the sender knows better.
+	awaited  atomic.Int64
+	received atomic.Int64 // samples with a reply, late ones included
+
+	writeErr error // the sender's
+	readErr  error // the receiver's
+}
+
+func newExchange(spec wire.Spec, conn net.Conn, begin time.Time) *exchange {
+	x := &exchange{
+		conn: conn, rec: newRecord(spec, begin),
+		out: make([]byte, spec.RequestBytes), in: make([]byte, spec.ResponseBytes),
+	}
+	x.rec.servers = true
+	x.awaited.Store(int64(len(x.rec.samples)))
+	return x
+}
+
+// send sends sample i. It allocates nothing.
+func (x *exchange) send(i int) bool {
+	wire.PutRequest(x.out, uint64(i))
+	x.rec.samples[i].sent.Store(x.rec.since(time.Now()))
+	if n, err := x.conn.Write(x.out); err != nil {
+		x.writeErr = err
+		if n == 0 {
+			x.rec.samples[i].sent.Store(notYet)
+		}
+		return false
+	}
+	return true
+}
+
+// sentAll tells the receiver that no more than n samples will be sent.
+func (x *exchange) sentAll(n int) {
+	x.awaited.Store(int64(n))
+	if x.received.Load() >= int64(n) {
+		// The receiver may have read the old number, and be waiting for nothing. One of the two
+		// sees the other's store.
+		_ = x.conn.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+// receive records responses until every awaited sample has one, or reading fails. It allocates
+// nothing.
+func (x *exchange) receive() {
+	for x.received.Load() < x.awaited.Load() {
+		if _, x.readErr = io.ReadFull(x.conn, x.in); x.readErr != nil {
+			return
+		}
+		at := x.rec.since(time.Now())
+		sequence, held := wire.Response(x.in)
+		if sequence >= uint64(len(x.rec.samples)) || x.rec.samples[sequence].sent.Load() == notYet {
+			x.readErr = fmt.Errorf("%w: a response to sample %d, which was not sent", errProtocol, sequence)
+			return
+		}
+		if x.rec.reply(int(sequence), at, held) {
+			x.received.Add(1)
+		}
+	}
+}
+
+// conclude says how the run ended, once neither goroutine runs.
+func (x *exchange) conclude(end *ending, stopped bool) {
+	err := x.readErr
+	if err == nil || errors.Is(err, errDeadline) { // we set that deadline ourselves
+		err = x.writeErr
+	}
+	switch {
+	case stopped: // before the error: the reflector closes at the deadline as well
+		end.cut, end.detail = wire.FailureCanceled, "stopped before every sample was sent and answered"
+	case err != nil && !errors.Is(err, errDeadline):
+		end.cut = failureOf(err)
+		end.detail = fmt.Sprintf("the session broke after %d responses: %s", x.received.Load(), err)
+	}
+}

@@ -1,0 +1,183 @@
+package reflect
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"isochrone/prober/wire"
+)
+
+// Reason says why a connection was closed without a byte. The peer never learns it; it is the
+// label of a counter.
+type Reason string
+
+// The reasons.
+const (
+	ReasonConnectionLimit Reason = "connection_limit" // too many connections in all
+	ReasonPendingLimit    Reason = "pending_limit"    // too many that have not shown a key
+	ReasonSourceLimit     Reason = "source_limit"     // too many of those from one source
+	ReasonHelloTimeout    Reason = "hello_timeout"    // the first message did not come, or came too slowly
+	ReasonShortHello      Reason = "short_hello"      // the peer closed within its first message
+	ReasonUnknownSession  Reason = "unknown_session"  // no such session: garbage, or one that is over and forgotten
+	ReasonWrongKey        Reason = "wrong_key"        // the session exists, and the peer does not hold its key
+	ReasonTooEarly        Reason = "too_early"        // before the session's time
+	ReasonTooLate         Reason = "too_late"         // after its deadline
+	ReasonBeforeStart     Reason = "before_start"     // the session could have run before this reflector started
+	ReasonReplayed        Reason = "replayed"         // the nonce was seen before
+	ReasonInUse           Reason = "in_use"           // the session has a connection already
+	ReasonExhausted       Reason = "exhausted"        // its requests or its nonces are used up
+	ReasonUnsupportedKind Reason = "unsupported_kind" // granted for a kind that is not served here
+)
+
+// Reasons lists every reason, so that a counter can begin at zero for each.
+func Reasons() []Reason {
+	return []Reason{ReasonConnectionLimit, ReasonPendingLimit, ReasonSourceLimit, ReasonHelloTimeout, ReasonShortHello,
+		ReasonUnknownSession, ReasonWrongKey, ReasonTooEarly, ReasonTooLate, ReasonBeforeStart, ReasonReplayed,
+		ReasonInUse, ReasonExhausted, ReasonUnsupportedKind}
+}
+
+const (
+	// maxSessions bounds the table. The design point, 59 sources with three kinds on two paths
+	// every ten minutes, needs about 700 at a time.
+	maxSessions = 20_000
+	// maxNonces bounds what the holder of a session's key can make us remember.
+	maxNonces = 16
+	// maxLifetime bounds how long a session is remembered.
+	maxLifetime = 24 * time.Hour
+)
+
+// door decides who is admitted. What it has seen of a session it remembers until the deadline:
+// a nonce is good once. It forgets with the process, so it admits no session whose time began
+// before it did: another reflector may have seen the nonce.
+type door struct {
+	started time.Time
+
+	mu       sync.Mutex
+	sessions map[wire.SessionID]*entry
+}
+
+type entry struct {
+	session wire.Session
+	listed  bool // in the newest list; only then it may be opened
+	open    bool
+	nonces  []wire.Nonce
+	used    int // requests answered on earlier connections
+}
+
+// grant is an admitted connection.
+type grant struct {
+	session   wire.Session
+	client    wire.Nonce
+	remaining int       // requests that may be answered
+	deadline  time.Time // with a monotonic reading: a step of the wall clock does not move it
+	answered  int
+}
+
+func newDoor(now time.Time) *door {
+	return &door{started: now, sessions: map[wire.SessionID]*entry{}}
+}
+
+// replace takes the newest list and forgets what is over. It returns a fault for every session
+// that it left out.
+func (d *door) replace(sessions []wire.Session, now time.Time) (skipped []error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for id, e := range d.sessions {
+		e.listed = false
+		if now.After(e.session.Deadline) {
+			delete(d.sessions, id)
+		}
+	}
+	for i := range sessions {
+		s := &sessions[i]
+		if now.After(s.Deadline) {
+			continue // nothing to admit, and nothing wrong
+		}
+		if err := check(s); err != nil {
+			skipped = append(skipped, fmt.Errorf("session %s of %q, probe %q: %w", s.ID, s.Source, s.Probe, err))
+			continue
+		}
+		e := d.sessions[s.ID]
+		if e == nil {
+			if len(d.sessions) >= maxSessions {
+				skipped = append(skipped, fmt.Errorf("session %s of %q, probe %q: %d sessions are the limit", s.ID, s.Source, s.Probe, maxSessions))
+				continue
+			}
+			e = &entry{}
+			d.sessions[s.ID] = e
+		}
+		e.session, e.listed = *s, true
+	}
+	return skipped
+}
+
+// check holds a session to what a reflector can bear. Whoever can write the assignments could
+// otherwise make an amplifier of it.
+func check(s *wire.Session) error {
+	switch {
+	case s.ID.IsZero() || s.Key.IsZero():
+		return fmt.Errorf("no id or no key")
+	case s.MaxRequests < 1 || s.MaxRequests > 2*wire.MaxSamples:
+		return fmt.Errorf("%d requests: want 1 to %d", s.MaxRequests, 2*wire.MaxSamples)
+	case s.Deadline.Sub(s.NotBefore) > maxLifetime:
+		return fmt.Errorf("lasts %s: want %s at the most", s.Deadline.Sub(s.NotBefore), maxLifetime)
+	case s.Kind != wire.KindTCP:
+		return nil // refused when it is opened, and counted
+	case s.RequestBytes < wire.MinMessageBytes || s.RequestBytes > wire.MaxMessageBytes:
+		return fmt.Errorf("requests of %d bytes: want %d to %d", s.RequestBytes, wire.MinMessageBytes, wire.MaxMessageBytes)
+	case s.ResponseBytes < wire.MinMessageBytes || s.ResponseBytes > s.RequestBytes:
+		return fmt.Errorf("responses of %d bytes to requests of %d: want %d to the request's size", s.ResponseBytes, s.RequestBytes, wire.MinMessageBytes)
+	}
+	return nil
+}
+
+// enter decides over a first message. Exactly one of grant and reason is set.
+func (d *door) enter(hello [wire.ClientHelloBytes]byte, now time.Time) (*grant, Reason) {
+	id, nonce := wire.ReadClientHello(hello)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e := d.sessions[id]
+	if e == nil || !e.listed {
+		return nil, ReasonUnknownSession
+	}
+	s := &e.session
+	// The key before everything else: only who holds it may leave a trace in the table, or in
+	// the counters that an operator reads as a fault of our own.
+	if !wire.VerifyClientHello(hello, s.Key, s.Kind) {
+		return nil, ReasonWrongKey
+	}
+	switch {
+	case s.Kind != wire.KindTCP:
+		return nil, ReasonUnsupportedKind
+	case s.NotBefore.Before(d.started): // the app has allowed for clocks that differ in NotBefore
+		return nil, ReasonBeforeStart
+	case now.Before(s.NotBefore):
+		return nil, ReasonTooEarly
+	case !now.Before(s.Deadline):
+		return nil, ReasonTooLate
+	case slices.Contains(e.nonces, nonce):
+		return nil, ReasonReplayed
+	case e.open:
+		return nil, ReasonInUse
+	case len(e.nonces) >= maxNonces || e.used >= s.MaxRequests:
+		return nil, ReasonExhausted
+	}
+	e.nonces = append(e.nonces, nonce)
+	e.open = true
+	return &grant{
+		session: *s, client: nonce,
+		remaining: s.MaxRequests - e.used, deadline: time.Now().Add(s.Deadline.Sub(now)),
+	}, ""
+}
+
+// leave ends an admitted connection.
+func (d *door) leave(g *grant) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if e := d.sessions[g.session.ID]; e != nil {
+		e.open = false
+		e.used += g.answered
+	}
+}

@@ -1,0 +1,200 @@
+// Package reflect is the other end of every probe kind: a TCP listener that completes the
+// handshakes of connect runs, and answers the requests of tcp runs whose session the app granted.
+//
+// It answers nobody else. Whoever does not show, in the first 64 bytes, that it holds the key of
+// a session that may run now is closed without a byte in return, whatever was wrong. Responses
+// are never larger than requests. What one peer can hold of this machine is bounded before it
+// has shown a key (connections in all and by source, one short time for the whole first
+// message) and after (one connection a session, its requests counted, its deadline).
+package reflect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"isochrone/prober/wire"
+)
+
+// Limits bound what peers can hold. The zero value of a field stands for its default.
+type Limits struct {
+	// Connections is how many may be open at a time, whatever their state. 4096.
+	Connections int
+	// Pending is how many of them may not have shown a key yet. 1024.
+	Pending int
+	// PendingPerSource is how many of those may come from one IPv4 address or one IPv6 /64. 128:
+	// a prober whose connect runs overlap holds a few for one round trip each.
+	PendingPerSource int
+	// Hello is how long a peer has for its whole first message, however it spreads it. 5 s.
+	Hello time.Duration
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Connections == 0 {
+		l.Connections = 4096
+	}
+	if l.Pending == 0 {
+		l.Pending = 1024
+	}
+	if l.PendingPerSource == 0 {
+		l.PendingPerSource = 128
+	}
+	if l.Hello == 0 {
+		l.Hello = 5 * time.Second
+	}
+	return l
+}
+
+// Observer counts what the reflector decides. It must not block.
+type Observer interface {
+	SessionAdmitted()
+	SessionRefused(Reason)
+}
+
+// Config is what a Reflector needs.
+type Config struct {
+	Limits   Limits
+	Observer Observer
+	Now      func() time.Time // the wall clock, by which sessions begin and end
+	Log      *slog.Logger
+}
+
+// Reflector serves one listener.
+type Reflector struct {
+	limits   Limits
+	observer Observer
+	now      func() time.Time
+	log      *slog.Logger
+	door     *door
+	pending  *pending
+	slots    chan struct{} // one a connection
+}
+
+// New makes a reflector that admits no session yet, and none ever that begins before now.
+func New(c Config) *Reflector {
+	limits := c.Limits.withDefaults()
+	return &Reflector{
+		limits: limits, observer: c.Observer, now: c.Now, log: c.Log,
+		door:    newDoor(c.Now()),
+		pending: newPending(limits.Pending, limits.PendingPerSource),
+		slots:   make(chan struct{}, limits.Connections),
+	}
+}
+
+// Listen opens the TCP socket that Serve takes. Multipath TCP, Go's default for listeners, is
+// off: its sockets are slower, and a handshake that offers it is not the one to measure.
+func Listen(ctx context.Context, address string) (*net.TCPListener, error) {
+	var c net.ListenConfig
+	c.SetMultipathTCP(false)
+	l, err := c.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listening for probes on %q: %w", address, err)
+	}
+	return l.(*net.TCPListener), nil // what "tcp" gives
+}
+
+// Admit replaces the sessions that may be opened. Sessions that are open stay so, and what was
+// seen of a session is remembered until its deadline, although it is not listed any more.
+func (r *Reflector) Admit(sessions []wire.Session) {
+	if skipped := r.door.replace(sessions, r.now()); len(skipped) > 0 {
+		r.log.Error("not admitting sessions of this assignment file", "sessions", len(skipped), "error", errors.Join(skipped[:min(len(skipped), 5)]...))
+	}
+}
+
+// Serve accepts connections until ctx ends, then closes all of them and waits for their
+// goroutines. It closes the listener. An error means that the listener broke.
+func (r *Reflector) Serve(ctx context.Context, listener *net.TCPListener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var connections sync.WaitGroup
+	defer connections.Wait()
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { _ = listener.Close() })()
+	delay := time.Duration(0)
+	for {
+		conn, err := listener.AcceptTCP()
+		switch {
+		case err == nil:
+			delay = 0
+			r.accept(ctx, conn, &connections)
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return fmt.Errorf("accepting probes: %w", err)
+		default:
+			// No descriptor was left, or the peer was gone already. Waiting frees descriptors;
+			// giving up would make the prober a target that is down.
+			delay = min(max(2*delay, time.Millisecond), time.Second)
+			r.log.Warn("accepting probes failed", "error", err, "retry_after", delay)
+			select {
+			case <-time.After(delay):
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// accept gives the connection a goroutine, or closes it when a limit is reached.
+func (r *Reflector) accept(ctx context.Context, conn *net.TCPConn, connections *sync.WaitGroup) {
+	source := sourceOf(conn.RemoteAddr().(*net.TCPAddr).AddrPort().Addr())
+	select {
+	case r.slots <- struct{}{}:
+	default:
+		r.refuse(conn, source, ReasonConnectionLimit)
+		return
+	}
+	if reason := r.pending.enter(source); reason != "" {
+		<-r.slots
+		r.refuse(conn, source, reason)
+		return
+	}
+	connections.Go(func() {
+		defer func() { <-r.slots }()
+		defer conn.Close() // the answer to everything is to close
+		defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+		grant, reason := r.greet(conn, source)
+		switch {
+		case reason != "":
+			r.refuse(conn, source, reason)
+		case grant != nil:
+			r.observer.SessionAdmitted()
+			if err := r.reflect(conn, grant); err != nil {
+				r.log.Debug("a session ended early", "source", grant.session.Source, "probe", grant.session.Probe, "error", err)
+			}
+			r.door.leave(grant)
+		}
+	})
+}
+
+func (r *Reflector) refuse(conn *net.TCPConn, source netip.Prefix, reason Reason) {
+	_ = conn.Close()
+	r.observer.SessionRefused(reason)
+	r.log.Debug("refused a connection", "from", source, "reason", reason)
+}
+
+// greet reads the first message and decides. Neither a grant nor a reason means a bare
+// handshake: the peer came to measure connect, and went.
+func (r *Reflector) greet(conn *net.TCPConn, source netip.Prefix) (*grant, Reason) {
+	defer r.pending.leave(source)
+	if conn.SetDeadline(time.Now().Add(r.limits.Hello)) != nil {
+		return nil, "" // it is gone
+	}
+	var hello [wire.ClientHelloBytes]byte
+	n, err := io.ReadFull(conn, hello[:])
+	if err != nil {
+		var timeout net.Error
+		switch {
+		case errors.As(err, &timeout) && timeout.Timeout():
+			return nil, ReasonHelloTimeout
+		case n > 0:
+			return nil, ReasonShortHello
+		}
+		return nil, ""
+	}
+	return r.door.enter(hello, r.now())
+}
