@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"isochrone/functions/host"
+	"isochrone/prober/wire"
+	"isochrone/sweep/archive"
+	"isochrone/sweep/dispatch"
+	"isochrone/sweep/ingest"
+	"isochrone/sweep/tables"
+)
+
+// The names and places that the function.json files say too; a test holds them together.
+const (
+	timerBinding = "timer"
+	resultsPath  = "/api/results" // the host's default route prefix, and the route
+	// maxInvocation is far above what a timer's invocation needs.
+	maxInvocation = 1 << 20
+	// maxBodies bounds the memory that documents of Results take: each has up to 32 MiB, and
+	// as much again several times while it is converted.
+	maxBodies = 4
+)
+
+// dispatcher is what the timers need of dispatch.Dispatcher.
+type dispatcher interface {
+	Sweep(ctx context.Context, slot time.Time, missed []time.Time) (dispatch.Report, error)
+	Deliver(ctx context.Context) (dispatch.Report, error)
+	Resume(ctx context.Context) (dispatch.Report, error)
+}
+
+// ingester is what Ingest and Results need of ingest.Ingester.
+type ingester interface {
+	Drain(ctx context.Context) (ingest.Report, error)
+	Foreign(ctx context.Context, body []byte, p ingest.Parameters) (ingest.Outcome, error)
+}
+
+// app holds the three functions. What they work with is opened when it is first needed: the host
+// waits for nothing but the port.
+type app struct {
+	settings settings
+	now      func() time.Time
+	log      *slog.Logger
+	// dispatcher and ingester log to the invocation's logger.
+	dispatcher func(ctx context.Context, log *slog.Logger) (dispatcher, error)
+	ingester   func(ctx context.Context, log *slog.Logger) (ingester, error)
+	// bodies has room for as many documents as Results holds in memory at once.
+	bodies chan struct{}
+}
+
+func newApp(s settings, now func() time.Time, log *slog.Logger) *app {
+	st := &stores{settings: s, now: now, turn: make(chan struct{}, 1)}
+	return &app{
+		settings: s, now: now, log: log, bodies: make(chan struct{}, maxBodies),
+		dispatcher: func(ctx context.Context, log *slog.Logger) (dispatcher, error) {
+			blobs, rows, err := st.get(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return &dispatch.Dispatcher{Environment: s.Environment, Mailbox: blobs, Ledger: rows, Rows: rows,
+				Resolver: net.DefaultResolver, Now: now, Log: log, NewSeed: wire.NewSeed}, nil
+		},
+		ingester: func(ctx context.Context, log *slog.Logger) (ingester, error) {
+			blobs, rows, err := st.get(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return &ingest.Ingester{Environment: s.Environment, Inbox: blobs, Archive: blobs, Rows: rows, Ledger: rows,
+				Now: now, Log: log}, nil
+		},
+	}
+}
+
+// handler routes the host's requests.
+func (a *app) handler() *host.Mux {
+	m := host.NewMux(host.Options{Log: a.log, Timeout: a.settings.Timeout, MaxBody: maxInvocation})
+	m.Trigger("Sweep", a.sweep)
+	m.Trigger("Ingest", a.ingest)
+	m.HTTP("Results", resultsPath, min(a.settings.Timeout, httpTimeout), http.HandlerFunc(a.results))
+	return m
+}
+
+// sweep serves the Sweep timer: it plans and dispatches the slot, and finishes dispatches that
+// were cut short, also when the slot's own failed. What is overdue is left to Ingest.
+func (a *app) sweep(ctx context.Context, in *host.Invocation) error {
+	timer, err := in.Timer(timerBinding)
+	if err != nil {
+		return err
+	}
+	t := tickAt(timer, a.settings.Sweep, a.now())
+	if !t.MissedSince.IsZero() {
+		in.Log.Warn("more slots were missed than are listed one by one", "since", t.MissedSince, "listed_from", t.Missed[0])
+	}
+	d, err := a.dispatcher(ctx, in.Log)
+	if err != nil {
+		return err
+	}
+	swept, sweepErr := d.Sweep(ctx, t.Slot, t.Missed)
+	delivered, deliverErr := d.Deliver(ctx)
+	in.Log.Info("swept", "slot", wire.SlotName(t.Slot), "on_demand", t.OnDemand, "missed", len(t.Missed), "sweep", swept, "deliver", delivered)
+	return errors.Join(sweepErr, deliverErr)
+}
+
+// ingest serves the Ingest timer, each step whatever became of the others. It finishes dispatches
+// first, because probers wait for them; then it empties the inbox; and then it expires what did
+// not come: after a day without the app, the day's documents wait in the inbox.
+func (a *app) ingest(ctx context.Context, in *host.Invocation) error {
+	d, err := a.dispatcher(ctx, in.Log)
+	if err != nil {
+		return err
+	}
+	g, err := a.ingester(ctx, in.Log)
+	if err != nil {
+		return err
+	}
+	delivered, deliverErr := d.Deliver(ctx)
+	drained, drainErr := g.Drain(ctx)
+	resumed, resumeErr := d.Resume(ctx)
+	in.Log.Info("ingested", "deliver", delivered, "drain", drained, "resume", resumed)
+	return errors.Join(deliverErr, drainErr, resumeErr)
+}
+
+// stores opens storage when it is first needed, and makes what is missing there.
+type stores struct {
+	settings settings
+	now      func() time.Time
+	turn     chan struct{} // holds one: whoever opens
+	blobs    *archive.Store
+	rows     *tables.Store
+	ready    bool
+}
+
+// get may be called at once. A failure is not remembered: the next call tries again.
+func (s *stores) get(ctx context.Context) (*archive.Store, *tables.Store, error) {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	if s.ready {
+		return s.blobs, s.rows, nil
+	}
+	var err error
+	if s.blobs, err = archive.Open(s.settings.Account, s.settings.Environment); err != nil {
+		return nil, nil, err
+	}
+	if s.rows, err = tables.Open(s.settings.Account, s.settings.Environment); err != nil {
+		return nil, nil, err
+	}
+	if err := errors.Join(s.blobs.Ensure(ctx), s.rows.Ensure(ctx, s.now())); err != nil {
+		return nil, nil, err
+	}
+	s.ready = true
+	return s.blobs, s.rows, nil
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"isochrone/functions/host"
+	"isochrone/prober/wire"
+	"isochrone/sweep/convert"
+	"isochrone/sweep/ingest"
+)
+
+// retryAfter is what a sender is told when storage cannot be reached, in seconds.
+const retryAfter = "30"
+
+// problem is the body of every answer that is not a success.
+type problem struct {
+	Error  string `json:"error"`
+	Where  string `json:"where,omitempty"`
+	Remedy string `json:"remedy,omitempty"`
+
+	status int
+	logged bool // by ingest, with the reason, when it was quarantined
+}
+
+// accepted is the body of a success.
+type accepted struct {
+	// Stored is false when the document is safe and waits to be converted.
+	Stored   bool   `json:"stored"`
+	Document string `json:"document,omitempty"`
+	Rows     int    `json:"rows"`
+}
+
+// results serves POST /api/results: a document from whoever has the function's key. It answers
+// 201 when the rows are stored, 202 when the document is kept and will be converted later, and
+// 503 when storage could not keep it. The query is never logged: it may hold the key.
+func (a *app) results(w http.ResponseWriter, r *http.Request) {
+	log := host.Log(r.Context())
+	outcome, bytes, p := a.take(w, r)
+	if p != nil {
+		attributes := []any{"status", p.status, "bytes", bytes}
+		if !p.logged {
+			attributes = append(attributes, "error", p.Error, "where", p.Where)
+		}
+		log.Warn("document not taken", attributes...)
+		switch p.status {
+		case http.StatusServiceUnavailable:
+			w.Header().Set("Retry-After", retryAfter)
+		case http.StatusMethodNotAllowed:
+			w.Header().Set("Allow", http.MethodPost)
+		case http.StatusRequestEntityTooLarge:
+			w.Header().Set("Connection", "close") // the rest of the body is not read
+		}
+		if p.status == http.StatusServiceUnavailable { // what storage said is for the log
+			p.Error = "storage could not keep the document"
+		}
+		writeJSON(w, p.status, p)
+		return
+	}
+	log.Info("document taken", "stored", outcome.Stored, "document", outcome.Document, "rows", outcome.Rows, "bytes", bytes)
+	status := http.StatusCreated
+	if !outcome.Stored {
+		status = http.StatusAccepted
+	}
+	writeJSON(w, status, accepted(outcome))
+}
+
+// take reads and hands over the document; bytes is the body's length as far as it was read.
+func (a *app) take(w http.ResponseWriter, r *http.Request) (outcome ingest.Outcome, bytes int, p *problem) {
+	if r.Method != http.MethodPost {
+		return outcome, 0, &problem{status: http.StatusMethodNotAllowed, Error: "this resource takes documents by POST alone"}
+	}
+	parameters, p := readParameters(r)
+	if p != nil {
+		return outcome, 0, p
+	}
+	select {
+	case a.bodies <- struct{}{}:
+		defer func() { <-a.bodies }()
+	case <-r.Context().Done():
+		return outcome, 0, refusal(r.Context().Err())
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, wire.MaxDocumentBytes))
+	if err != nil {
+		return outcome, len(body), bodyProblem(err)
+	}
+	g, err := a.ingester(r.Context(), host.Log(r.Context()))
+	if err == nil {
+		outcome, err = g.Foreign(r.Context(), body, parameters)
+	}
+	if err != nil {
+		return ingest.Outcome{}, len(body), refusal(err)
+	}
+	return outcome, len(body), nil
+}
+
+// readParameters reads the query and the headers that matter. Unknown parameters are refused, so
+// that a misspelt one is not silently left out; code and clientId are the host's own.
+func readParameters(r *http.Request) (ingest.Parameters, *problem) {
+	bad := func(where, format string, args ...any) (ingest.Parameters, *problem) {
+		return ingest.Parameters{}, &problem{status: http.StatusBadRequest, Error: fmt.Sprintf(format, args...), Where: where,
+			Remedy: "the query takes source, target, path and probe, once each"}
+	}
+	p := ingest.Parameters{ContentType: r.Header.Get("Content-Type")}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return bad("query", "the query cannot be read") // without its text: it may hold the key
+	}
+	known := map[string]*string{"source": &p.Source, "target": &p.Target, "path": &p.Path, "probe": &p.Probe}
+	for name, values := range query {
+		if strings.EqualFold(name, "code") || strings.EqualFold(name, "clientId") {
+			continue
+		}
+		to, ok := known[name]
+		if !ok {
+			return bad("query", "there is no parameter %.40q", name)
+		}
+		if len(values) > 1 {
+			return bad("query parameter "+name, "it is given %d times", len(values))
+		}
+		if err := wire.ValidateName(name, fmt.Sprintf("%.60s", values[0])); err != nil {
+			return bad("query parameter "+name, "%v", err)
+		}
+		*to = values[0]
+	}
+	switch e := strings.ToLower(r.Header.Get("Content-Encoding")); e {
+	case "", "identity", "gzip", "x-gzip": // gzip is recognised by content
+		return p, nil
+	default:
+		return ingest.Parameters{}, &problem{status: http.StatusUnsupportedMediaType, Error: fmt.Sprintf("Content-Encoding %.40q cannot be read", e),
+			Where: "header Content-Encoding", Remedy: "send the document plain or gzipped"}
+	}
+}
+
+func bodyProblem(err error) *problem {
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return &problem{status: http.StatusRequestEntityTooLarge, Error: fmt.Sprintf("the body has more than %d bytes", large.Limit),
+			Remedy: "gzip the document, or split it into several"}
+	}
+	return &problem{status: http.StatusBadRequest, Error: "the body could not be read to its end", Remedy: "send it again"}
+}
+
+// refusal turns an error of ingest into an answer.
+func refusal(err error) *problem {
+	var refused *ingest.Refused
+	if !errors.As(err, &refused) {
+		return &problem{status: http.StatusServiceUnavailable, Error: err.Error(), Remedy: "send it again later; sending it twice stores it once"}
+	}
+	p := &problem{logged: true, status: refused.Status, Error: refused.Reason}
+	if r, ok := errors.AsType[*convert.Refusal](refused); ok {
+		p.Error, p.Where, p.Remedy = r.Text, r.Place(), r.Remedy
+	}
+	return p
+}
+
+func writeJSON(w http.ResponseWriter, status int, body any) {
+	b, err := json.Marshal(body)
+	if err != nil { // it cannot be: the bodies are strings, numbers and truth values
+		status, b = http.StatusInternalServerError, []byte(`{"error":"internal error"}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(b) // a sender that has gone learns nothing more
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"isochrone/prober/wire/account"
+)
+
+func environment(changes ...string) func(string) string {
+	env := map[string]string{
+		account.EnvEnvironment: "dev", account.EnvAccountName: "isochronedev",
+		envSweepSchedule: "0 */10 * * * *", envIngestSchedule: "0 * * * * *", envPort: "7071",
+	}
+	for i := 0; i < len(changes); i += 2 {
+		env[changes[i]] = changes[i+1]
+	}
+	return func(name string) string { return env[name] }
+}
+
+func TestSettings(t *testing.T) {
+	s, err := readSettings(environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Environment != "dev" || s.Address != "127.0.0.1:7071" || s.Sweep.String() != "0 */10 * * * *" || s.Timeout != 4*time.Minute+30*time.Second {
+		t.Errorf("got %+v", s)
+	}
+	for value, want := range map[string]time.Duration{"00:10:00": 9*time.Minute + 30*time.Second, "10m": 9*time.Minute + 30*time.Second, "45s": 15 * time.Second} {
+		if s, err := readSettings(environment(envTimeout, value)); err != nil || s.Timeout != want {
+			t.Errorf("%s %q: %s, %v; want %s", envTimeout, value, s.Timeout, err, want)
+		}
+	}
+}
+
+func TestEveryFaultOfTheSettingsIsReportedAtOnce(t *testing.T) {
+	_, err := readSettings(environment(account.EnvEnvironment, "Dev!", account.EnvAccountName, "", envSweepSchedule, "*/10 * * * *",
+		envIngestSchedule, "", envPort, "http", envTimeout, "30s"))
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, name := range []string{account.EnvEnvironment, account.EnvConnectionString, envSweepSchedule, envIngestSchedule, envPort, envTimeout} {
+		if !strings.Contains(err.Error(), name) {
+			t.Errorf("%s is not named in:\n%v", name, err)
+		}
+	}
+}
+
+func TestRunRefusesToStartWithoutItsSettings(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	if code := run(t.Context(), nil, func(string) string { return "" }, &stdout, &stderr); code != 1 || !strings.Contains(stderr.String(), account.EnvEnvironment) {
+		t.Errorf("code %d, stderr %q", code, &stderr)
+	}
+	if code := run(t.Context(), []string{"--help"}, environment(), &stdout, &stderr); code != 2 {
+		t.Errorf("an argument gave code %d, want 2", code)
+	}
+	if stdout.Len() > 0 {
+		t.Errorf("stdout %q", &stdout)
+	}
+}
