@@ -1,0 +1,172 @@
+package answers
+
+import (
+	"strings"
+	"time"
+
+	"isochrone/prober/wire"
+	"isochrone/sweep/config"
+	"isochrone/sweep/plan"
+)
+
+// searchMonths is how far ahead Estimate looks for a slot at which something is due. Five-field
+// cron expressions repeat within a leap year's cycle; one that is due never ends there.
+const searchMonths = 12 * 8
+
+// Forecast is what would run at one slot, if every prober were up.
+type Forecast struct {
+	Slot   time.Time
+	Probes []ProbeForecast // in the configuration's order
+}
+
+// ProbeForecast is one probe's part of a forecast.
+type ProbeForecast struct {
+	Probe       string
+	Kind        wire.Kind
+	Runs        int
+	Assignments int
+	Samples     int // warm-up left out
+	// Duration is how long a run takes at most. The runs of a latency probe go on side by side.
+	Duration time.Duration
+	// PayloadBytes is what the runs send and get back above TCP, warm-up included, in both
+	// directions together. A handshake has no payload.
+	PayloadBytes int64
+}
+
+// Estimate answers what would run at the next slots, from the minute of at on. Fewer slots than
+// next come back when nothing else is due for eight years.
+func Estimate(c *config.Config, at time.Time, next int) ([]Forecast, error) {
+	slot := wire.Slot(at)
+	if slot.Before(at) {
+		slot = slot.Add(time.Minute)
+	}
+	end := slot.AddDate(0, searchMonths, 0)
+	var out []Forecast
+	for len(out) < next {
+		due, ok := nextDue(c, slot, end)
+		if !ok {
+			break
+		}
+		p, err := planned(c, due)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Forecast{Slot: due, Probes: forecast(c, p)})
+		slot = due.Add(time.Minute)
+	}
+	return out, nil
+}
+
+// nextDue is the first slot from and including from at which a probe is due.
+func nextDue(c *config.Config, from, end time.Time) (first time.Time, ok bool) {
+	for _, p := range c.Probes {
+		due := p.Cron.Next(from.Add(-time.Second))
+		if !due.IsZero() && due.Before(end) && (!ok || due.Before(first)) {
+			first, ok = due.UTC(), true
+		}
+	}
+	return first, ok
+}
+
+// planned is the plan that the configuration gives for a slot when every prober is up. Its
+// addresses and keys stand for real ones: only what is to run, and how, is of use.
+func planned(c *config.Config, slot time.Time) (*plan.Plan, error) {
+	up := make(map[string]plan.Target, len(c.Probers))
+	for _, p := range c.Probers {
+		addresses := make(map[string]string, len(p.Addresses))
+		for path := range p.Addresses {
+			addresses[path] = "192.0.2.1:7700" // TEST-NET-1, RFC 5737
+		}
+		up[p.ID] = plan.Target{Assignments: wire.AssignmentsVersion, Addresses: addresses}
+	}
+	return plan.Make(plan.Input{Config: c, ConfigHash: strings.Repeat("0", 64), Slot: slot, Now: slot, Seed: wire.Key{1}, Targets: up})
+}
+
+func forecast(c *config.Config, p *plan.Plan) []ProbeForecast {
+	of := map[string]*ProbeForecast{}
+	for i := range p.Assignments {
+		a := &p.Assignments[i]
+		f := of[a.Probe]
+		if f == nil {
+			f = &ProbeForecast{Probe: a.Probe, Kind: a.Spec.Kind, Duration: a.Spec.Span()}
+			of[a.Probe] = f
+		}
+		f.Assignments++
+		f.Runs += len(a.Runs)
+		f.Samples += len(a.Runs) * a.Spec.Count
+		f.PayloadBytes += int64(len(a.Runs)) * RunPayloadBytes(a.Spec)
+	}
+	var out []ProbeForecast
+	for _, probe := range c.Probes {
+		if f := of[probe.Name]; f != nil {
+			out = append(out, *f)
+		}
+	}
+	return out
+}
+
+// RunPayloadBytes is what one run of a spec sends and gets back above TCP, warm-up included.
+func RunPayloadBytes(s wire.Spec) int64 {
+	return int64(s.Count+s.Warmup) * int64(s.RequestBytes+s.ResponseBytes)
+}
+
+// averageDays is how many days Daily looks at: four weeks, so that a weekly probe counts right.
+const averageDays = 28
+
+// Day is what a configuration makes on an average day of the four weeks after it was asked for.
+type Day struct {
+	Probers int
+	// Pairs counts the ordered pairs that at least one probe measures, and Series those pairs
+	// once a path and a probe.
+	Pairs, Series int
+	Probes        []ProbeDay // in the configuration's order
+	Runs          float64
+	Samples       float64
+	PayloadBytes  float64
+}
+
+// ProbeDay is one probe's part of a day.
+type ProbeDay struct {
+	Probe        string
+	Kind         wire.Kind
+	Schedule     string
+	Series       int
+	Slots        float64 // at which it is due, a day
+	Runs         float64
+	Samples      float64
+	PayloadBytes float64
+}
+
+// EstimateDay answers what a configuration will make and send on an average day.
+func EstimateDay(c *config.Config, from time.Time) Day {
+	day := Day{Probers: len(c.Probers)}
+	type ends struct{ source, target string }
+	pairs := map[ends]bool{}
+	for _, p := range c.Probes {
+		d := ProbeDay{Probe: p.Name, Kind: p.Spec.Kind, Schedule: p.Schedule, Slots: slotsADay(p, from)}
+		for _, pair := range c.Pairs(&p) {
+			pairs[ends{pair.Source, pair.Target}] = true
+			d.Series++
+		}
+		d.Runs = d.Slots * float64(d.Series)
+		d.Samples = d.Runs * float64(p.Spec.Count)
+		d.PayloadBytes = d.Runs * float64(RunPayloadBytes(p.Spec))
+		day.Series += d.Series
+		day.Runs += d.Runs
+		day.Samples += d.Samples
+		day.PayloadBytes += d.PayloadBytes
+		day.Probes = append(day.Probes, d)
+	}
+	day.Pairs = len(pairs)
+	return day
+}
+
+func slotsADay(p config.Probe, from time.Time) float64 {
+	from = wire.Slot(from)
+	end := from.AddDate(0, 0, averageDays)
+	n := 0
+	for due := p.Cron.Next(from.Add(-time.Second)); !due.IsZero() && due.Before(end); due = p.Cron.Next(due) {
+		n++
+	}
+	return float64(n) / averageDays
+}

@@ -1,0 +1,236 @@
+package answers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"isochrone/prober/wire"
+	"isochrone/sweep/catalog"
+	"isochrone/sweep/config"
+	"isochrone/sweep/tables"
+)
+
+// Statistic names a figure of a cell.
+type Statistic string
+
+// The statistics of a matrix: nearest-rank percentiles of the round trip in microseconds, and
+// the part of the sent samples that was lost, 0 to 1.
+const (
+	P50  Statistic = "p50"
+	P90  Statistic = "p90"
+	P99  Statistic = "p99"
+	Loss Statistic = "loss"
+)
+
+// Statistics lists them in the order of the documentation.
+func Statistics() []Statistic { return []Statistic{P50, P90, P99, Loss} }
+
+// MinStretchKM is the least distance over which Stretch says anything: the regions' coordinates
+// are a city's, and nearer than this their error is too large a part of the way.
+const MinStretchKM = 500
+
+// State says what is known of a cell.
+type State string
+
+// The states of a cell.
+const (
+	// Measured: the newest run received at least one sample.
+	Measured State = "measured"
+	// Failed: the newest run received nothing; Failure says why.
+	Failed State = "failed"
+	// Missing: the configuration has the pair, and there is no run of it at all.
+	Missing State = "missing"
+)
+
+// Cell is the newest run of one ordered pair. Nil figures are absent: the run failed, is
+// missing, or has too few samples for the percentile.
+type Cell struct {
+	Source, Target string
+	State          State
+	Failure        wire.Failure // set exactly when State is Failed
+	Detail         string       // free text that goes with a failure; not to be trusted
+	Slot           time.Time    // of the run; zero when it is missing
+	Age            time.Duration
+	// Older says that another pair of the matrix has a run of a newer slot.
+	Older bool
+
+	N, Sent, Lost       int // samples received, sent, and lost
+	P50US, P90US, P99US *float64
+	LossRatio           *float64
+	LossLow, LossHigh   *float64 // Wilson interval at 95 %
+	DistanceKM          *float64 // great circle between the regions
+	FloorUS             *float64 // round trip of light in fibre over DistanceKM
+	ExcessUS            *float64 // P50US − FloorUS
+	Stretch             *float64 // P50US ÷ FloorUS, from MinStretchKM on
+}
+
+// Value is a statistic of the cell, nil when it is absent.
+func (c *Cell) Value(s Statistic) *float64 {
+	switch s {
+	case P50:
+		return c.P50US
+	case P90:
+		return c.P90US
+	case P99:
+		return c.P99US
+	case Loss:
+		return c.LossRatio
+	}
+	return nil
+}
+
+// Matrix is the newest run of every ordered pair that one probe measures over one path.
+type Matrix struct {
+	Environment string
+	Path, Probe string
+	Kind        wire.Kind
+	// Probers are those of the path, in the configuration's order.
+	Probers []string
+	// Cells are source by source in that order; a pair that the probe does not measure has none.
+	Cells  []Cell
+	Newest time.Time // slot of the newest run; zero without any
+	// Measured, Failed and Missing count the cells.
+	Measured, Failed, Missing int
+}
+
+// Cell finds a pair's cell.
+func (m *Matrix) Cell(source, target string) (*Cell, bool) {
+	for i := range m.Cells {
+		if c := &m.Cells[i]; c.Source == source && c.Target == target {
+			return c, true
+		}
+	}
+	return nil, false
+}
+
+// LatestRows is where the newest run of each series is found. tables.Store satisfies it.
+type LatestRows interface {
+	Latest(ctx context.Context, path, probe string) ([]tables.Row, error)
+}
+
+// ReadMatrix answers what the newest run of every pair said. The path and the probe are the
+// configuration's, and the probe measures over the path; anything else is an error.
+func ReadMatrix(ctx context.Context, from LatestRows, c *config.Config, path, probe string, now time.Time) (*Matrix, error) {
+	p, err := findProbe(c, path, probe)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := from.Latest(ctx, path, probe)
+	if err != nil {
+		return nil, fmt.Errorf("reading the newest runs of probe %q over path %q: %w", probe, path, err)
+	}
+	type ends struct{ source, target string }
+	newest := make(map[ends]*tables.Row, len(rows))
+	for i := range rows {
+		newest[ends{rows[i].Series.Source, rows[i].Series.Target}] = &rows[i]
+	}
+	m := &Matrix{Environment: c.Environment, Path: path, Probe: probe, Kind: p.Spec.Kind}
+	for _, prober := range c.Probers {
+		if _, on := prober.Addresses[path]; on {
+			m.Probers = append(m.Probers, prober.ID)
+		}
+	}
+	asked := map[ends]bool{}
+	for _, pair := range c.Pairs(&p) {
+		if pair.Path == path {
+			asked[ends{pair.Source, pair.Target}] = true
+		}
+	}
+	for _, source := range m.Probers {
+		for _, target := range m.Probers {
+			if pair := (ends{source, target}); asked[pair] {
+				m.add(newCell(c, source, target, newest[pair], now))
+			}
+		}
+	}
+	for i := range m.Cells {
+		cell := &m.Cells[i]
+		cell.Older = cell.State != Missing && cell.Slot.Before(m.Newest)
+	}
+	return m, nil
+}
+
+func findProbe(c *config.Config, path, probe string) (config.Probe, error) {
+	for _, p := range c.Probes {
+		if p.Name != probe {
+			continue
+		}
+		if slices.Contains(p.Paths, path) {
+			return p, nil
+		}
+		return config.Probe{}, fmt.Errorf("probe %q does not measure over path %q", probe, path)
+	}
+	return config.Probe{}, fmt.Errorf("probe %q is not in the configuration", probe)
+}
+
+func (m *Matrix) add(cell Cell) {
+	switch cell.State {
+	case Measured:
+		m.Measured++
+	case Failed:
+		m.Failed++
+	case Missing:
+		m.Missing++
+	}
+	if cell.Slot.After(m.Newest) {
+		m.Newest = cell.Slot
+	}
+	m.Cells = append(m.Cells, cell)
+}
+
+func newCell(c *config.Config, source, target string, row *tables.Row, now time.Time) Cell {
+	cell := Cell{Source: source, Target: target, State: Missing}
+	if row != nil {
+		cell = cellOf(row, now)
+	}
+	cell.compare(c)
+	return cell
+}
+
+func cellOf(row *tables.Row, now time.Time) Cell {
+	cell := Cell{
+		Source: row.Series.Source, Target: row.Series.Target, State: Measured, Slot: row.Slot, Age: now.Sub(row.Slot),
+		N: row.Counts.Received, Sent: row.Counts.Sent, Lost: row.Counts.Lost,
+		P50US: row.P50US, P90US: row.P90US, P99US: row.P99US,
+		LossRatio: row.LossRatio, LossLow: row.LossLow, LossHigh: row.LossHigh,
+	}
+	if row.Failure != "" {
+		cell.State, cell.Failure, cell.Detail = Failed, row.Failure, row.Detail
+	}
+	return cell
+}
+
+// compare fills in what the catalog says of the way. On one machine (loopback) the probers are
+// not where their regions are, and there is nothing to compare with.
+func (c *Cell) compare(conf *config.Config) {
+	if conf.Loopback {
+		return
+	}
+	a, okA := regionOf(conf, c.Source)
+	b, okB := regionOf(conf, c.Target)
+	if !okA || !okB {
+		return
+	}
+	km := catalog.Distance(a, b)
+	floor := float64(catalog.Floor(km)) / float64(time.Microsecond)
+	c.DistanceKM, c.FloorUS = &km, &floor
+	if c.P50US == nil {
+		return
+	}
+	excess := *c.P50US - floor
+	c.ExcessUS = &excess
+	if km >= MinStretchKM {
+		stretch := *c.P50US / floor
+		c.Stretch = &stretch
+	}
+}
+
+func regionOf(c *config.Config, prober string) (catalog.Region, bool) {
+	p, ok := c.Prober(prober)
+	if !ok {
+		return catalog.Region{}, false
+	}
+	return catalog.Lookup(p.Region)
+}

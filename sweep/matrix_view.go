@@ -1,0 +1,307 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"isochrone/prober/wire"
+	"isochrone/sweep/answers"
+)
+
+// matrixView turns matrices into the three formats.
+type matrixView struct {
+	matrices []*answers.Matrix
+	stats    []answers.Statistic
+	now      time.Time
+}
+
+// matrixCell is a cell as csv holds it, and json within its matrix. Nil is absent.
+type matrixCell struct {
+	Environment string     `json:"environment"`
+	Path        string     `json:"path"`
+	Probe       string     `json:"probe"`
+	Source      string     `json:"source"`
+	Target      string     `json:"target"`
+	State       string     `json:"state"`
+	Failure     *string    `json:"failure"`
+	Slot        *time.Time `json:"slot"`
+	AgeS        *float64   `json:"age_s"`
+	N           *int       `json:"n"`
+	Sent        *int       `json:"sent"`
+	Lost        *int       `json:"lost"`
+	P50US       *float64   `json:"p50_us"`
+	P90US       *float64   `json:"p90_us"`
+	P99US       *float64   `json:"p99_us"`
+	LossRatio   *float64   `json:"loss_ratio"`
+	LossLow     *float64   `json:"loss_ratio_low"`
+	LossHigh    *float64   `json:"loss_ratio_high"`
+	DistanceKM  *float64   `json:"distance_km"`
+	FloorUS     *float64   `json:"floor_us"`
+	ExcessUS    *float64   `json:"excess_us"`
+	Stretch     *float64   `json:"stretch"`
+	Detail      *string    `json:"detail"`
+}
+
+type matrixObject struct {
+	Path     string       `json:"path"`
+	Probe    string       `json:"probe"`
+	Kind     string       `json:"kind"`
+	Newest   *time.Time   `json:"newest_slot"`
+	Series   int          `json:"series"`
+	Measured int          `json:"measured"`
+	Failed   int          `json:"failed"`
+	Missing  int          `json:"missing"`
+	Probers  []string     `json:"probers"`
+	Cells    []matrixCell `json:"cells"`
+}
+
+type matricesObject struct {
+	Environment string         `json:"environment"`
+	Asked       time.Time      `json:"asked_at"`
+	Matrices    []matrixObject `json:"matrices"`
+}
+
+func (v matrixView) answer() answer {
+	object := matricesObject{Environment: v.matrices[0].Environment, Asked: v.now.UTC()}
+	var all []matrixCell
+	for _, m := range v.matrices {
+		o := matrixObject{Path: m.Path, Probe: m.Probe, Kind: string(m.Kind), Newest: utc(m.Newest), Series: len(m.Cells),
+			Measured: m.Measured, Failed: m.Failed, Missing: m.Missing, Probers: m.Probers, Cells: []matrixCell{}}
+		for i := range m.Cells {
+			o.Cells = append(o.Cells, matrixCellOf(m, &m.Cells[i]))
+		}
+		all = append(all, o.Cells...)
+		object.Matrices = append(object.Matrices, o)
+	}
+	return answer{object: object, records: all, text: v.text}
+}
+
+func matrixCellOf(m *answers.Matrix, c *answers.Cell) matrixCell {
+	out := matrixCell{Environment: m.Environment, Path: m.Path, Probe: m.Probe, Source: c.Source, Target: c.Target, State: string(c.State),
+		P50US: c.P50US, P90US: c.P90US, P99US: c.P99US, LossRatio: c.LossRatio, LossLow: c.LossLow, LossHigh: c.LossHigh,
+		// No more digits than the coordinates and the clock can mean.
+		DistanceKM: rounded(c.DistanceKM, 1), FloorUS: rounded(c.FloorUS, 3), ExcessUS: rounded(c.ExcessUS, 3), Stretch: rounded(c.Stretch, 3),
+		Failure: optional(string(c.Failure)), Detail: optional(c.Detail)}
+	if c.State == answers.Missing {
+		return out
+	}
+	age := c.Age.Seconds()
+	out.Slot, out.AgeS = utc(c.Slot), &age
+	if c.Failure != wire.FailureExpired { // of a run that never came nobody knows the counts
+		out.N, out.Sent, out.Lost = &c.N, &c.Sent, &c.Lost
+	}
+	return out
+}
+
+func rounded(v *float64, digits int) *float64 {
+	if v == nil {
+		return nil
+	}
+	scale := math.Pow10(digits)
+	r := math.Round(*v*scale) / scale
+	return &r
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// text writes each matrix as one table a statistic, and what they have in common below.
+func (v matrixView) text(w *bytes.Buffer, st style) {
+	for i, m := range v.matrices {
+		if i > 0 {
+			w.WriteByte('\n')
+		}
+		numbered := false
+		for _, stat := range v.stats {
+			fmt.Fprintf(w, "%s, probe %s over path %s, environment %s\n", describeStatistic(stat), m.Probe, m.Path, m.Environment)
+			t := matrixTable(m, stat, false)
+			if st.columns > 0 && t.width() > st.columns {
+				t, numbered = matrixTable(m, stat, true), true
+			}
+			t.render(w, st)
+			w.WriteByte('\n')
+		}
+		fmt.Fprintf(w, "%s: %d measured, %d failed, %d missing; %s\n", plural(len(m.Cells), "series", "series"), m.Measured, m.Failed, m.Missing, describeN(m))
+		if m.Newest.IsZero() {
+			w.WriteString("nothing was measured yet\n")
+		} else {
+			fmt.Fprintf(w, "newest slot %s, %s\n", stamp(m.Newest), ago(v.now.Sub(m.Newest)))
+		}
+		v.legend(w, st, m, numbered)
+	}
+}
+
+func describeStatistic(s answers.Statistic) string {
+	if s == answers.Loss {
+		return "loss in %"
+	}
+	return string(s) + " round trip in ms"
+}
+
+// The words of a cell that is no number.
+const (
+	wordMissing = "missing"
+	wordFew     = "few"
+	markOlder   = "*"
+)
+
+// matrixTable is one statistic of a matrix. Numbered columns are for terminals that are too
+// narrow for the targets' names.
+func matrixTable(m *answers.Matrix, stat answers.Statistic, numbered bool) *table {
+	t := &table{columns: []column{left("from \\ to")}}
+	marks := slices.ContainsFunc(m.Cells, func(c answers.Cell) bool { return c.Older })
+	sources, targets := ends(m)
+	if numbered { // the rows are the key to the columns' numbers: all of them are needed
+		sources, targets = m.Probers, m.Probers
+	}
+	for i, target := range targets {
+		title := target
+		if numbered {
+			title = strconv.Itoa(i + 1)
+		}
+		if marks {
+			title += " " // over the marks
+		}
+		t.columns = append(t.columns, number(title))
+	}
+	cells := make(map[[2]string]*answers.Cell, len(m.Cells))
+	for i := range m.Cells {
+		cells[[2]string{m.Cells[i].Source, m.Cells[i].Target}] = &m.Cells[i]
+	}
+	for i, source := range sources {
+		head := source
+		if numbered {
+			head = strconv.Itoa(i+1) + " " + source
+		}
+		row := []cell{{head, strong}}
+		for _, target := range targets {
+			row = append(row, matrixEntry(cells[[2]string{source, target}], stat, marks))
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t
+}
+
+// ends are the probers that a matrix has as sources and as targets.
+func ends(m *answers.Matrix) (sources, targets []string) {
+	isSource, isTarget := map[string]bool{}, map[string]bool{}
+	for i := range m.Cells {
+		isSource[m.Cells[i].Source], isTarget[m.Cells[i].Target] = true, true
+	}
+	for _, p := range m.Probers {
+		if isSource[p] {
+			sources = append(sources, p)
+		}
+		if isTarget[p] {
+			targets = append(targets, p)
+		}
+	}
+	return sources, targets
+}
+
+func matrixEntry(c *answers.Cell, stat answers.Statistic, marks bool) cell {
+	if c == nil { // the probe does not measure the pair
+		return cell{}
+	}
+	text, of := "", plain
+	switch {
+	case c.State == answers.Missing:
+		text, of = wordMissing, alarm
+	case c.State == answers.Failed:
+		text, of = string(c.Failure), alarm
+	case c.Value(stat) == nil:
+		text, of = wordFew, subdued
+	case stat == answers.Loss:
+		text = percent(c.LossRatio)
+		if *c.LossRatio > 0 {
+			of = alarm
+		}
+	default:
+		text = milliseconds(c.Value(stat))
+	}
+	if c.Older {
+		text += markOlder
+	} else if marks {
+		text += " "
+	}
+	return cell{text, of}
+}
+
+// legend explains the words that this matrix shows, and no others.
+func (v matrixView) legend(w *bytes.Buffer, st style, m *answers.Matrix, numbered bool) {
+	line := func(word, meaning string) {
+		fmt.Fprintln(w, st.paint(fmt.Sprintf("  %-12s %s", word, meaning), subdued))
+	}
+	line("from \\ to", "rows are sources, columns are targets")
+	if numbered {
+		line("1, 2 …", "the terminal is too narrow for names: columns are numbered as the rows are")
+	}
+	if m.Missing > 0 {
+		line(wordMissing, "the configuration has the pair, and there is no run of it")
+	}
+	if v.showsFew(m) {
+		line(wordFew, "too few samples for the percentile: n(1 - p) < 10")
+	}
+	if slices.ContainsFunc(m.Cells, func(c answers.Cell) bool { return c.Older }) {
+		line(markOlder, "older than the newest slot: not measured since, or not yet")
+	}
+	for _, f := range wire.Failures() {
+		if slices.ContainsFunc(m.Cells, func(c answers.Cell) bool { return c.Failure == f }) {
+			line(string(f), failureMeaning(f))
+		}
+	}
+}
+
+func (v matrixView) showsFew(m *answers.Matrix) bool {
+	for i := range m.Cells {
+		for _, stat := range v.stats {
+			if c := &m.Cells[i]; c.State == answers.Measured && c.Value(stat) == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// failureMeaning says a failure code in words, for people who have not read the formats' page.
+func failureMeaning(f wire.Failure) string {
+	switch f {
+	case wire.FailureTimeout:
+		return "no reply came in time"
+	case wire.FailureRefused:
+		return "nothing listens on the target's port"
+	case wire.FailureReset:
+		return "the connection was cut while it was in use"
+	case wire.FailureUnreachable:
+		return "the network has no way to the target"
+	case wire.FailureDNS:
+		return "the target's name could not be resolved"
+	case wire.FailureTLS:
+		return "the TLS handshake failed"
+	case wire.FailureTargetBusy:
+		return "the target has no session left"
+	case wire.FailureUnauthorized:
+		return "the target did not accept, or did not prove, the session's key"
+	case wire.FailureTargetDown:
+		return "the target has not registered, or its heartbeat is old: nothing was sent"
+	case wire.FailureExpired:
+		return "the source delivered no result in time"
+	case wire.FailureCanceled:
+		return "the source stopped, or ran out of time"
+	case wire.FailureProtocol:
+		return "the target answered with something that is not allowed"
+	case wire.FailureUnsupported:
+		return "the source does not know this kind of probe, or may not use it"
+	case wire.FailureLocal:
+		return "the source's own machine failed"
+	}
+	return ""
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"isochrone/sweep/answers"
+	"isochrone/sweep/config"
+)
+
+// maxNext bounds how many slots one question may ask for.
+const maxNext = 1440
+
+func newPlan(s *session) *cobra.Command {
+	var at, format string
+	var next int
+	cmd := &cobra.Command{
+		Use:   "plan [FILE]",
+		Short: "Say what a configuration would run, for how long, and how many bytes",
+		Long: `plan reads a configuration (sweep.yaml unless FILE is given; "-" is standard input) and says
+what would run at the next slots at which anything is due, if every prober were up: by probe
+the runs (one for each ordered pair and path), the assignments that they travel in, their
+samples without warm-up, how long a run takes at most, and the payload that is sent and got
+back above TCP, warm-up included, in both directions together.
+
+It needs no storage.`,
+		Example: `  sweep plan
+  sweep plan --at 2026-12-24T18:00:00Z --next 6
+  sweep plan config/prod.yaml --format csv`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeYAML,
+		RunE: func(_ *cobra.Command, args []string) error {
+			from := s.env.now()
+			if at != "" {
+				var err error
+				if from, err = parseTime(at); err != nil {
+					return usage("", "--at: %w", err)
+				}
+			}
+			if next < 1 || next > maxNext {
+				return usage("", "--next %d: want 1 to %d", next, maxNext)
+			}
+			_, _, c, err := s.readConfig(args)
+			if err != nil {
+				return err
+			}
+			forecasts, err := answers.Estimate(c, from, next)
+			if err != nil {
+				return bad("", "%w", err)
+			}
+			return s.print(format, planAnswer(c, from, forecasts))
+		},
+	}
+	cmd.Flags().StringVar(&at, "at", "", "look from this time on, such as 2026-11-30T10:20:00Z (default now)")
+	cmd.Flags().IntVar(&next, "next", 1, "how many slots to look at")
+	noFiles(cmd, "at", "next")
+	formatFlag(cmd, &format)
+	return cmd
+}
+
+type planObject struct {
+	Environment string       `json:"environment"`
+	From        time.Time    `json:"from"`
+	Slots       int          `json:"slots"`
+	Runs        int          `json:"runs"`
+	Payload     int64        `json:"payload_bytes"`
+	Probes      []planRecord `json:"probes"`
+}
+
+type planRecord struct {
+	Slot        time.Time `json:"slot"`
+	Probe       string    `json:"probe"`
+	Kind        string    `json:"kind"`
+	Runs        int       `json:"runs"`
+	Assignments int       `json:"assignments"`
+	Samples     int       `json:"samples"`
+	Duration    float64   `json:"duration_s"`
+	Payload     int64     `json:"payload_bytes"`
+}
+
+func planAnswer(c *config.Config, from time.Time, forecasts []answers.Forecast) answer {
+	object := planObject{Environment: c.Environment, From: from.UTC(), Slots: len(forecasts), Probes: []planRecord{}}
+	for _, f := range forecasts {
+		for _, p := range f.Probes {
+			object.Runs += p.Runs
+			object.Payload += p.PayloadBytes
+			object.Probes = append(object.Probes, planRecord{
+				Slot: f.Slot.UTC(), Probe: p.Probe, Kind: string(p.Kind), Runs: p.Runs, Assignments: p.Assignments,
+				Samples: p.Samples, Duration: p.Duration.Seconds(), Payload: p.PayloadBytes,
+			})
+		}
+	}
+	return answer{object: object, records: object.Probes, text: object.text}
+}
+
+func (o planObject) text(w *bytes.Buffer, st style) {
+	if o.Slots == 0 {
+		fmt.Fprintf(w, "Nothing is due in the eight years from %s on.\n", stamp(o.From))
+		return
+	}
+	t := table{columns: []column{left("slot (UTC)"), left("probe"), left("kind"), number("runs"), number("assignments"),
+		number("samples"), number("longest run s"), number("payload bytes")}}
+	for _, p := range o.Probes {
+		t.add(stamp(p.Slot), p.Probe, p.Kind, count(p.Runs), count(p.Assignments), count(p.Samples),
+			decimal(&p.Duration, 1, 2), count(p.Payload))
+	}
+	t.render(w, st)
+	fmt.Fprintf(w, "\n%s of environment %s from %s on: %s, %s payload bytes\n", plural(o.Slots, "slot", "slots"),
+		o.Environment, stamp(o.From), plural(o.Runs, "run", "runs"), count(o.Payload))
+}
