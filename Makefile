@@ -15,6 +15,10 @@ NODE_STAMP  := infra/local/node_modules/.installed
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+.PHONY: run
+run: $(NODE_STAMP) build package ## the whole stack on this machine: one sweep, the matrix, then on its schedule until Ctrl-C (ONCE=1: end after one sweep)
+	@bin/local $(if $(ONCE),--once)
+
 .PHONY: test
 test: $(NODE_STAMP) python ## all tests with the race detector, on a real storage emulator
 	go test -race -timeout 30m ./...
@@ -23,9 +27,28 @@ test: $(NODE_STAMP) python ## all tests with the race detector, on a real storag
 check: ## format, vet, staticcheck, module tidiness
 	@test -z "$$(gofmt -l . | tee /dev/stderr)" || { echo 'make check: run make fmt' >&2; exit 1; }
 	go vet ./...
+	GOOS=windows go build -o /dev/null ./prober ./sweep
+	GOOS=darwin go build -o /dev/null ./prober ./sweep
 	go run $(STATICCHECK) ./...
 	go mod tidy -diff
 	go mod verify
+
+.PHONY: bench
+bench: $(NODE_STAMP) ## figures beside a bare peer, as BENCH lines
+	go run ./infra/local/bench
+
+.PHONY: build
+build: ## the programs prober, sweep and local, into bin/
+	@mkdir -p bin
+	@echo 'building prober, sweep and local into bin/'
+	@$(GOBUILD) -o bin/prober ./prober
+	@$(GOBUILD) -o bin/sweep ./sweep
+	@$(GOBUILD) -o bin/local ./infra/local
+
+.PHONY: package
+package: ## the Functions app: dist/app/ and dist/app.zip, reproducibly
+	@echo 'packaging the Functions app into dist/'
+	@go run ./infra/pack -out dist
 
 .PHONY: fmt
 fmt: ## format the Go sources

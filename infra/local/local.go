@@ -1,0 +1,297 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"isochrone/infra/local/stack"
+	"isochrone/prober/wire/account"
+	"isochrone/sweep/ledger"
+)
+
+const (
+	exitMissing = 1
+	exitFailed  = 3
+)
+
+type options struct {
+	once   bool
+	root   string
+	config string
+	patience
+}
+
+type patience struct{ start, sweep time.Duration }
+
+func parse(args []string, stderr io.Writer) (options, error) {
+	var o options
+	f := flag.NewFlagSet("local", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.BoolVar(&o.once, "once", false, "end after one sweep; the exit code is 1 if a pair is missing")
+	f.StringVar(&o.root, "root", ".", "the repository, where make build and make package put their results")
+	f.StringVar(&o.config, "config", "infra/local/sweep.yaml", "the configuration to push, relative to the repository")
+	f.DurationVar(&o.start, "start-timeout", time.Minute, "how long starting everything may take")
+	f.DurationVar(&o.sweep, "sweep-timeout", 5*time.Minute, "how long the first sweep may take")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if f.NArg() > 0 {
+		_, _ = fmt.Fprintf(stderr, "local: unexpected argument %q (see -help)\n", f.Arg(0))
+		return o, errors.New("usage")
+	}
+	return o, nil
+}
+
+type local struct {
+	options
+	environ        []string // of this process; the command line that is started gets it too
+	stdout, stderr io.Writer
+}
+
+func (l local) say(format string, args ...any) { _, _ = fmt.Fprintf(l.stdout, format+"\n", args...) }
+
+func (l local) fail(err error) int {
+	_, _ = fmt.Fprintf(l.stderr, "local: %v\n", err)
+	return exitFailed
+}
+
+func (l local) run(ctx context.Context) int {
+	body, err := os.ReadFile(filepath.Join(l.root, l.config))
+	if err != nil {
+		return l.fail(fmt.Errorf("reading the configuration: %w", err))
+	}
+	if err := os.MkdirAll(filepath.Join(l.root, ".local"), 0o700); err != nil {
+		return l.fail(fmt.Errorf("making the folder for data and logs: %w", err))
+	}
+	dir, err := os.MkdirTemp(filepath.Join(l.root, ".local"), "run-")
+	if err != nil {
+		return l.fail(fmt.Errorf("making the folder for data and logs: %w", err))
+	}
+	hostLog, err := os.Create(filepath.Join(dir, "functions.log"))
+	if err != nil {
+		return l.fail(fmt.Errorf("making the log of the Functions host: %w", err))
+	}
+	defer func() { _ = hostLog.Close() }()
+
+	began := time.Now()
+	starting, cancel := context.WithTimeout(ctx, l.start)
+	s, err := stack.Start(starting, stack.Options{
+		Root:           l.root,
+		Dir:            dir,
+		Prober:         filepath.Join(l.root, "bin", "prober"),
+		AppDir:         filepath.Join(l.root, "dist", "app"),
+		Config:         body,
+		SweepSchedule:  "0 * * * * *",
+		IngestSchedule: "*/5 * * * * *",
+		Poll:           time.Second,
+		Heartbeat:      5 * time.Second,
+		Log:            slog.New(slog.NewJSONHandler(hostLog, nil)),
+		Report:         func(what string) { l.say("%5.1fs  %s", time.Since(began).Seconds(), what) },
+	})
+	cancel()
+	if err != nil {
+		return l.fail(fmt.Errorf("%w\nlogs are in %s", err, dir))
+	}
+	code := l.use(ctx, s, dir, began)
+	l.say("stopping")
+	if err := s.Stop(); err != nil {
+		code = l.fail(err)
+	}
+	if code != 0 {
+		l.say("logs are in %s", dir)
+		return code
+	}
+	if err := l.forget(dir); err != nil {
+		return l.fail(err)
+	}
+	return 0
+}
+
+// use makes one sweep, shows what came of it, and stays until ctx ends unless it is to run once.
+func (l local) use(ctx context.Context, s *stack.Stack, dir string, began time.Time) int {
+	if err := l.writeEnv(s, dir); err != nil {
+		return l.fail(err)
+	}
+	sweeping, cancel := context.WithTimeout(ctx, l.sweep)
+	defer cancel()
+	outcome, err := s.Sweep(sweeping, l.progress(began))
+	if ctx.Err() != nil {
+		return 0 // Ctrl-C while the first sweep ran
+	}
+	if err != nil {
+		return l.fail(err)
+	}
+	l.say("")
+	if err := l.matrix(ctx, s); err != nil {
+		return l.fail(err)
+	}
+	if err := l.summary(ctx, s, outcome, dir); err != nil {
+		return l.fail(err)
+	}
+	if l.once {
+		if len(outcome.Missing) > 0 {
+			l.say("%d of %d planned runs have no result, the first is %s", len(outcome.Missing), outcome.Planned, outcome.Missing[0])
+			return exitMissing
+		}
+		return 0
+	}
+	l.say("\nA sweep runs every minute. Ctrl-C stops everything.")
+	return l.follow(ctx, s, outcome.Slot)
+}
+
+// progress shows one line that is rewritten on a terminal, and a line a change elsewhere.
+func (l local) progress(began time.Time) func(stack.Progress) {
+	f, isFile := l.stdout.(*os.File)
+	rewrite := isFile && term.IsTerminal(int(f.Fd()))
+	return func(p stack.Progress) {
+		what := "asked for a sweep"
+		if !p.Slot.IsZero() {
+			what = fmt.Sprintf("sweep %s  %d assignments: %d taken, %d measured, %d delivered, %d converted",
+				p.Slot.Format("2006-01-02 15:04Z"), p.Planned, p.Taken, p.Finished, p.Delivered, p.Converted)
+			if p.Expired > 0 {
+				what += fmt.Sprintf(", %d expired", p.Expired)
+			}
+		}
+		line := fmt.Sprintf("%5.1fs  %s", time.Since(began).Seconds(), what)
+		switch {
+		case !rewrite:
+			l.say("%s", line)
+		case p.Planned > 0 && p.Converted+p.Expired == p.Planned:
+			l.say("\r\x1b[K%s", line)
+		default:
+			_, _ = fmt.Fprintf(l.stdout, "\r\x1b[K%s", line)
+		}
+	}
+}
+
+// matrix shows the matrix with the command that a user has for it.
+func (l local) matrix(ctx context.Context, s *stack.Stack) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for _, probe := range s.Config.Probes {
+		cmd := exec.CommandContext(ctx, filepath.Join(l.root, "bin", "sweep"), "matrix", "--probe", probe.Name)
+		cmd.Env = append(slices.Clone(l.environ), l.settings(s)...)
+		cmd.Stdout, cmd.Stderr = l.stdout, l.stderr
+		l.say("$ bin/sweep matrix --probe %s", probe.Name)
+		err := cmd.Run()
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == exitMissing {
+			err = nil // a pair is missing: the matrix shows it, and the outcome says it
+		}
+		if err != nil {
+			return fmt.Errorf("showing the matrix: %w", err)
+		}
+		l.say("")
+	}
+	return nil
+}
+
+func (l local) settings(s *stack.Stack) []string {
+	return []string{
+		account.EnvEnvironment + "=" + s.Environment(),
+		account.EnvConnectionString + "=" + s.Account().ConnectionString,
+	}
+}
+
+// summary says what is stored of the sweep, where, and how to ask for it.
+func (l local) summary(ctx context.Context, s *stack.Stack, o stack.Outcome, dir string) error {
+	documents, samples, err := s.Archived(ctx, o.Slot)
+	if err != nil {
+		return fmt.Errorf("counting what is stored: %w", err)
+	}
+	env := s.Environment()
+	l.say("Stored for slot %s:", o.Slot.Format("2006-01-02 15:04Z"))
+	l.say("%8d rows, %d with a failure code, in table runs%s%s", o.Rows, o.Failed, env, o.Slot.Format("200601"))
+	l.say("%8d samples as Parquet in container raw-%s, folder samples", samples, env)
+	l.say("%8d documents as they came, in container raw-%s, folder documents", documents, env)
+	l.say("Tables are at %s, blobs at %s.", s.Azurite.TableURL, s.Azurite.BlobURL)
+	l.say("\nTo query, in another terminal in this folder:\n")
+	l.say("    . .local/env")
+	l.say("    bin/sweep runs --source westeurope --since 1h")
+	l.say("    bin/sweep status")
+	l.say("\nLogs and data are in %s while it runs.", dir)
+	return nil
+}
+
+// writeEnv leaves the settings of this stack where the README says. A second stack takes the
+// name over; each keeps its own copy among its logs.
+func (l local) writeEnv(s *stack.Stack, dir string) error {
+	var b strings.Builder
+	_, _ = fmt.Fprintf(&b, "# Settings of the local stack with process id %d.\n", os.Getpid())
+	for _, setting := range append(l.settings(s),
+		"ISOCHRONE_RESULTS_URL="+s.Host.URL()+"/api/results",
+		"ISOCHRONE_RESULTS_KEY="+s.Host.FunctionKey("Results")) {
+		name, value, _ := strings.Cut(setting, "=")
+		_, _ = fmt.Fprintf(&b, "export %s='%s'\n", name, value)
+	}
+	for _, name := range []string{filepath.Join(dir, "env"), filepath.Join(l.root, ".local", "env")} {
+		if err := os.WriteFile(name, []byte(b.String()), 0o600); err != nil {
+			return fmt.Errorf("writing the settings: %w", err)
+		}
+	}
+	return nil
+}
+
+// forget removes what only a running stack needs. The settings go only if they are still ours.
+func (l local) forget(dir string) error {
+	shared := filepath.Join(l.root, ".local", "env")
+	ours, err := os.ReadFile(filepath.Join(dir, "env"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("removing the settings: %w", err)
+	}
+	if now, err := os.ReadFile(shared); err == nil && string(now) == string(ours) {
+		if err := os.Remove(shared); err != nil {
+			return fmt.Errorf("removing the settings: %w", err)
+		}
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("removing data and logs: %w", err)
+	}
+	return nil
+}
+
+// follow tells of every further sweep that is done, until ctx ends.
+func (l local) follow(ctx context.Context, s *stack.Stack, after time.Time) int {
+	for {
+		select {
+		case <-ctx.Done():
+			return 0
+		case <-s.Host.Exited():
+			return l.fail(fmt.Errorf("the Functions host ended: %w", s.Host.Err()))
+		case <-time.After(2 * time.Second):
+		}
+		headers, err := s.Tables.Sweeps(ctx, after.Add(time.Minute), time.Now())
+		if err != nil {
+			if ctx.Err() == nil {
+				_, _ = fmt.Fprintf(l.stderr, "local: %v\n", err)
+			}
+			continue
+		}
+		for _, h := range headers {
+			if !h.Slot.After(after) || !h.State.Final() {
+				continue
+			}
+			after = h.Slot
+			if h.State == ledger.Missed {
+				l.say("sweep %s  missed: %s", h.Slot.Format("2006-01-02 15:04Z"), h.Reason)
+				continue
+			}
+			o, err := s.Outcome(ctx, h.Slot)
+			if err != nil {
+				continue // ctx has ended, or storage will say so again
+			}
+			l.say("sweep %s  %d of %d runs stored, %d with a failure code", h.Slot.Format("2006-01-02 15:04Z"), o.Rows, o.Planned, o.Failed)
+		}
+	}
+}
