@@ -59,6 +59,7 @@ func (a *agent) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
+		a.health.loopRuns()
 		current, err := a.current.Poll(ctx)
 		switch {
 		case err == nil:

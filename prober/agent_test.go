@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -86,7 +84,7 @@ func rig(polls ...func() (*wire.Current, error)) (*agent, *courier, *script, *me
 	probes := &measurer{}
 	a := &agent{
 		settings: settings{environment: "dev", prober: "westeurope", poll: 5 * time.Second}, started: time.Now(), now: time.Now, log: log,
-		metrics: m, health: newHealth(time.Now, 5*time.Second), current: box, reflector: box, prober: probes, courier: c, taken: map[string]time.Time{},
+		metrics: m, health: newHealth(sinceNow(), 5*time.Second, 30*time.Second), current: box, reflector: box, prober: probes, courier: c, taken: map[string]time.Time{},
 	}
 	return a, c, box, probes
 }
@@ -385,40 +383,13 @@ func TestATaskThatBreaksEndsTheProgram(t *testing.T) {
 	})
 }
 
-func TestHealthFollowsPolling(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		failing := func() (*wire.Current, error) { return nil, errStorage }
-		a, c, box, _ := rig()
-		for range 20 {
-			box.polls = append(box.polls, failing)
-		}
-		status := func() int {
-			w := httptest.NewRecorder()
-			a.health.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
-			return w.Code
-		}
-		done := make(chan struct{})
-		go func() { defer close(done); live(t, a, c, 5*time.Minute) }()
-		for _, at := range []struct {
-			after time.Duration
-			want  int
-		}{{50 * time.Second, 200}, {65 * time.Second, 503}, {130 * time.Second, 200}} { // twenty polls fail: 95 s to 105 s
-			time.Sleep(at.after - time.Since(a.started))
-			if got := status(); got != at.want {
-				t.Errorf("after %s: %d, want %d", at.after, got, at.want)
-			}
-		}
-		<-done
-	})
-}
-
 func TestTheHeartbeatIsTriedAgainSooner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var beats []time.Duration
 		began := time.Now()
 		r := &registrar{
 			now: time.Now, log: slog.New(slog.DiscardHandler), metrics: newMetrics(func() float64 { return 0 }),
-			registration: wire.Registration{HeartbeatInterval: 30 * time.Second},
+			health: newHealth(sinceNow(), 5*time.Second, 30*time.Second), registration: wire.Registration{HeartbeatInterval: 30 * time.Second},
 		}
 		r.book = bookFunc(func(reg wire.Registration) error {
 			beats = append(beats, time.Since(began))

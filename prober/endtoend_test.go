@@ -247,8 +247,10 @@ func TestTwoProbersExchangeWhatTheAppAssignsThem(t *testing.T) {
 		}
 	}
 	for id, p := range probers {
-		if code, body := p.local(t, "/healthz"); code != http.StatusOK || body != "ok\n" {
-			t.Errorf("%s: health %d %q", id, code, body)
+		for _, path := range []string{"/healthz", "/readyz"} {
+			if code, body := p.local(t, path); code != http.StatusOK || body != "ok\n" {
+				t.Errorf("%s: %s says %d %q", id, path, code, body)
+			}
 		}
 		_, body := p.local(t, "/metrics")
 		for _, want := range []string{
@@ -325,14 +327,18 @@ func TestAStoppedProberDeliversWhatItHasAndLeavesTheRestToItsSuccessor(t *testin
 	}
 }
 
-func TestAProberWhoseStorageIsMissingBecomesUnhealthy(t *testing.T) {
+func TestAProberWhoseStorageIsMissingIsAliveAndNotReady(t *testing.T) {
 	a, environment := azuritetest.Environment(t) // without containers
 	p := startProcess(t, a, environment, "westeurope")
 	eventually(t, "it does not serve health", func() bool { return p.out.field("serving health", "address") != "" })
-	eventually(t, "it still calls itself healthy", func() bool { // after 12 polls, so 2.4 s
-		code, body := p.local(t, "/healthz")
-		return code == http.StatusServiceUnavailable && strings.Contains(body, "polling assignments has failed for")
-	})
+	time.Sleep(3 * time.Second) // 15 polls and as many heartbeats as make it down
+	code, body := p.local(t, "/readyz")
+	if want := "polling assignments has not succeeded yet\nregistering has not succeeded yet\n"; code != http.StatusServiceUnavailable || body != want {
+		t.Errorf("ready: %d %q, want 503 %q", code, body, want)
+	}
+	if code, body := p.local(t, "/healthz"); code != http.StatusOK || body != "ok\n" {
+		t.Errorf("alive: %d %q: storage is away, and a restart would not bring it back", code, body)
+	}
 	if code, _ := p.exit(t); code != exitOK {
 		t.Errorf("exit code %d", code)
 	}

@@ -12,49 +12,90 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// silentPolls is how many polling intervals may pass without a success before the prober is
-// unhealthy: a minute by default, longer than storage's usual hiccups.
-const silentPolls = 12
+const (
+	// stuckAfter is how long the agent's loop may take to come round. A poll that hangs is given
+	// up after half a minute, and the longest interval is one.
+	stuckAfter = 2 * time.Minute
+	// silentPolls is how many polling intervals may pass without a success before the prober is
+	// not ready: a minute by default, longer than storage's usual hiccups.
+	silentPolls = 12
+	// silentHeartbeats is how many heartbeat intervals may: after as many the app takes the
+	// prober for down.
+	silentHeartbeats = 3
+)
 
-// health says whether the prober can do its work: it is of no use once it cannot learn what to
-// do. Delivery is not part of it: documents wait in the spool, and a restart would lose them.
+// health answers two questions, because they have two answers. Alive: would a restart help? It
+// would if the loop hangs; not if storage is away, and then it would lose the documents that
+// wait in memory. Ready: can it do its work? Not without storage.
+//
+// It goes by a monotonic clock, so that setting the wall clock makes nobody ill.
 type health struct {
-	now    func() time.Time
-	limit  time.Duration
-	polled atomic.Int64 // when a poll last succeeded, in Unix nanoseconds; at first the program's start
+	uptime          func() time.Duration
+	poll, heartbeat time.Duration // the intervals
+
+	// Uptimes in nanoseconds; 0 is never.
+	looped, polled, registered atomic.Int64
 }
 
-func newHealth(now func() time.Time, poll time.Duration) *health {
-	h := &health{now: now, limit: silentPolls * poll}
-	h.pollSucceeded()
+func newHealth(uptime func() time.Duration, poll, heartbeat time.Duration) *health {
+	h := &health{uptime: uptime, poll: poll, heartbeat: heartbeat}
+	h.mark(&h.looped) // the loop has as long for its first round as for any
 	return h
 }
 
-func (h *health) pollSucceeded() { h.polled.Store(h.now().UnixNano()) }
+// mark notes that something happened now.
+func (h *health) mark(what *atomic.Int64) { what.Store(max(int64(h.uptime()), 1)) }
 
-// check is nil while the prober is healthy.
-func (h *health) check() error {
-	last := time.Unix(0, h.polled.Load()).UTC()
-	if silent := h.now().Sub(last); silent > h.limit {
-		return fmt.Errorf("polling assignments has failed for %s, since %s", silent.Round(time.Second), last.Format(time.RFC3339))
+func (h *health) loopRuns()           { h.mark(&h.looped) }
+func (h *health) pollSucceeded()      { h.mark(&h.polled) }
+func (h *health) heartbeatSucceeded() { h.mark(&h.registered) }
+
+// alive is nil while the program works as it should, whatever else does not.
+func (h *health) alive() error {
+	if since := h.uptime() - time.Duration(h.looped.Load()); since > stuckAfter {
+		return fmt.Errorf("the loop that looks for assignments has not come round for %s", since.Round(time.Second))
 	}
 	return nil
 }
 
-func (h *health) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	if err := h.check(); err != nil {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = fmt.Fprintln(w, err) // who asked is gone if this fails
-		return
-	}
-	_, _ = fmt.Fprintln(w, "ok")
+// ready is nil while the prober can learn what to do, and is known to the app. Delivery is not
+// part of it: documents wait in the spool.
+func (h *health) ready() error {
+	return errors.Join(
+		h.lately("polling assignments", &h.polled, silentPolls*h.poll),
+		h.lately("registering", &h.registered, silentHeartbeats*h.heartbeat),
+	)
 }
 
-// serveLocal serves /healthz and /metrics until ctx ends.
+func (h *health) lately(what string, last *atomic.Int64, limit time.Duration) error {
+	at := time.Duration(last.Load())
+	switch since := h.uptime() - at; {
+	case at == 0:
+		return fmt.Errorf("%s has not succeeded yet", what)
+	case since > limit:
+		return fmt.Errorf("%s has not succeeded for %s", what, since.Round(time.Second))
+	}
+	return nil
+}
+
+// answering serves what check says: 200, or 503 with the reason.
+func answering(check func() error) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		if err := check(); err != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = fmt.Fprintln(w, err) // who asked is gone if this fails
+			return
+		}
+		_, _ = fmt.Fprintln(w, "ok")
+	}
+}
+
+// serveLocal serves /healthz, /readyz and /metrics until ctx ends.
 func serveLocal(ctx context.Context, listener net.Listener, h *health, m *metrics) error {
 	mux := http.NewServeMux()
-	mux.Handle("GET /healthz", h)
+	mux.Handle("GET /healthz", answering(h.alive))
+	mux.Handle("GET /readyz", answering(h.ready))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
 	server := &http.Server{
 		Handler: mux, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,

@@ -90,10 +90,18 @@ Settings are environment variables:
   ISOCHRONE_ADDRESSES                   where other probers reach this one, by path:
                                         public=20.50.1.2,peering=10.1.0.4 (addresses or DNS names)
   ISOCHRONE_LISTEN                      address of the reflectors (default :7700)
-  ISOCHRONE_HEALTH                      address of /healthz and /metrics (default 127.0.0.1:7701)
+  ISOCHRONE_HEALTH                      address of /healthz, /readyz and /metrics (default 127.0.0.1:7701)
   ISOCHRONE_POLL                        how often assignments are looked for (default 5s)
   ISOCHRONE_HEARTBEAT                   how often the registration is renewed (default 30s)
   ISOCHRONE_VM_SIZE                     size of the machine, for the record (optional)
   ISOCHRONE_IMAGE_DIGEST                digest of the image, for the record (optional)
+
+At ISOCHRONE_HEALTH it answers, by HTTP:
+
+  /healthz   200 while the program works, also when storage is away: results wait in memory,
+             and a restart would lose them. For a liveness probe.
+  /readyz    200 while assignments can be fetched and the registration is fresh. For alerts
+             and readiness probes; not a reason to restart.
+  /metrics   counters, in Prometheus' format
 
 Exit codes: 0 stopped by a signal, 1 could not start or broke, 2 unknown command or bad settings.`

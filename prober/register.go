@@ -21,6 +21,7 @@ type registrar struct {
 	now          func() time.Time
 	log          *slog.Logger
 	metrics      *metrics
+	health       *health
 }
 
 // run registers at once and then at every heartbeat interval, until ctx ends. A failure is
@@ -43,6 +44,7 @@ func (r *registrar) run(ctx context.Context) error {
 		switch err := r.book.Register(ctx, now); {
 		case err == nil:
 			r.metrics.heartbeats.Inc()
+			r.health.heartbeatSucceeded()
 			backoff.Reset()
 		case ctx.Err() != nil:
 			return nil

@@ -10,11 +10,12 @@ import (
 	"isochrone/prober/wire"
 )
 
-// errProtocol marks what a target did that the kind does not allow, errUnauthorized that it did
-// not accept or prove the session's key.
+// What a run's own code finds.
 var (
 	errProtocol     = errors.New("the target broke the protocol")
 	errUnauthorized = errors.New("the target did not accept or prove the session's key")
+	// errStopped marks a run that was stopped, or whose deadline came, before its session stood.
+	errStopped = errors.New("stopped before the session was open")
 	// errDeadline is what a read or write returns that a deadline of ours ended.
 	errDeadline = os.ErrDeadlineExceeded
 )
@@ -25,6 +26,8 @@ func failureOf(err error) wire.Failure {
 	switch {
 	case err == nil:
 		return ""
+	case errors.Is(err, errStopped): // before what it wraps
+		return wire.FailureCanceled
 	case errors.Is(err, errUnauthorized): // before what it wraps
 		return wire.FailureUnauthorized
 	case errors.Is(err, errProtocol):

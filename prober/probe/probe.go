@@ -22,8 +22,8 @@ const (
 	// setupTimeout bounds the connection and handshake of a tcp run, which are not samples.
 	// It leaves room for three retransmitted SYNs (after 1, 3 and 7 s).
 	setupTimeout = 10 * time.Second
-	// refusedPause is how long a target that refused the session is left alone at first; the
-	// pause doubles with every refusal, to eight times this.
+	// refusedPause is how long, give or take half, a target that refused the session is left
+	// alone at first; the pause doubles with every refusal, to eight times this.
 	refusedPause = 500 * time.Millisecond
 	// drainGrace is how long a canceled run waits for what is in flight, if the samples' own
 	// timeout does not end before. A stop of the program has to fit into the ten seconds that

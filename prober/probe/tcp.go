@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/netip"
 	"sync/atomic"
@@ -50,19 +51,29 @@ func (p *Prober) tcp(ctx context.Context, req Request, address netip.AddrPort) w
 
 // admitted opens the session. A target that refuses it may not know of it yet: source and target
 // poll their assignments on their own, and a dispatch that was cut short between the two is
-// finished minutes later. So it is asked again until the run may no longer begin. A target that
-// answers, and does not prove the key, is not asked again.
+// finished minutes later. So it is asked again, for the last time when the run may only just
+// begin. A target that answers, and does not prove the key, is not asked again.
 func (p *Prober) admitted(ctx context.Context, req Request, address netip.AddrPort) (*net.TCPConn, error) {
 	pause := p.again
 	for {
 		conn, err := openSession(ctx, p.setup, req, address)
-		if !errors.Is(err, errRefusedSession) || time.Now().Add(pause).After(req.LatestStart) {
-			return conn, err
+		if err == nil {
+			return conn, nil
 		}
-		select {
-		case <-ctx.Done():
+		// Whoever is stopped in the middle does not know what the target would have said.
+		if f := failureOf(err); ctx.Err() != nil && (f == wire.FailureCanceled || f == wire.FailureTimeout) {
+			return nil, fmt.Errorf("%w: %w", errStopped, err)
+		}
+		left := time.Until(req.LatestStart)
+		if !errors.Is(err, errRefusedSession) || left <= 0 {
 			return nil, err
-		case <-time.After(pause):
+		}
+		// All sources of a sweep begin at the same time. If they also asked again in step, their
+		// handshakes would come in bursts, and disturb what the target measures meanwhile.
+		select {
+		case <-time.After(min(pause/2+rand.N(pause), left)):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w, waiting to ask again: %w", errStopped, err)
 		}
 		pause = min(2*pause, 8*p.again)
 	}
@@ -80,6 +91,9 @@ func openSession(ctx context.Context, within time.Duration, req Request, address
 	dialer := net.Dialer{KeepAlive: -1}
 	dialer.SetMultipathTCP(false)
 	c, err := dialer.DialContext(ctx, "tcp", address.String())
+	if failureOf(err) == wire.FailureReset { // the connection stood, and was cut before we could speak
+		return nil, fmt.Errorf("%w (%w)", errRefusedSession, err)
+	}
 	if err != nil {
 		return nil, err // the dialer's text names everything
 	}
@@ -104,15 +118,20 @@ func openSession(ctx context.Context, within time.Duration, req Request, address
 func handshake(conn net.Conn, req Request) error {
 	nonce := wire.NewNonce()
 	hello := wire.ClientHello(req.Key, req.Spec.Kind, req.Session, nonce)
-	if _, err := conn.Write(hello[:]); err != nil {
-		return err
-	}
+	n := 0
 	var answer [wire.ReflectorHelloBytes]byte
-	if _, err := io.ReadFull(conn, answer[:]); err != nil {
-		if failureOf(err) == wire.FailureReset {
-			return fmt.Errorf("%w (%w)", errRefusedSession, err)
-		}
+	_, err := conn.Write(hello[:])
+	if err == nil {
+		n, err = io.ReadFull(conn, answer[:])
+	}
+	switch {
+	case err == nil:
+	case failureOf(err) != wire.FailureReset:
 		return err
+	case n == 0: // a reflector at its limits closes before it has read anything
+		return fmt.Errorf("%w (%w)", errRefusedSession, err)
+	default:
+		return fmt.Errorf("%w: it closed the connection within its answer (%w)", errUnauthorized, err)
 	}
 	if !wire.VerifyReflectorHello(answer, req.Key, req.Spec.Kind, req.Session, nonce) {
 		return fmt.Errorf("%w: its answer does not match", errUnauthorized)

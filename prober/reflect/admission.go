@@ -16,7 +16,7 @@ type Reason string
 // The reasons.
 const (
 	ReasonConnectionLimit Reason = "connection_limit" // too many connections in all
-	ReasonPendingLimit    Reason = "pending_limit"    // too many that have not shown a key
+	ReasonPendingLimit    Reason = "pending_limit"    // it was the oldest of too many that have not shown a key
 	ReasonSourceLimit     Reason = "source_limit"     // too many of those from one source
 	ReasonHelloTimeout    Reason = "hello_timeout"    // the first message did not come, or came too slowly
 	ReasonShortHello      Reason = "short_hello"      // the peer closed within its first message
@@ -44,15 +44,27 @@ const (
 	maxSessions = 20_000
 	// maxNonces bounds what the holder of a session's key can make us remember.
 	maxNonces = 16
-	// maxLifetime bounds how long a session is remembered.
+	// maxLifetime bounds how long a session may last.
 	maxLifetime = 24 * time.Hour
+	// maxAhead is how long before its time a session may be listed: timing.lead in sweep.yaml
+	// is ten minutes at the most.
+	maxAhead = 15 * time.Minute
 )
+
+// moment is one reading of both clocks.
+type moment struct {
+	wall   time.Time     // what deadlines are compared with; may be wrong, and be set right
+	uptime time.Duration // monotonic
+}
 
 // door decides who is admitted. What it has seen of a session it remembers until the deadline:
 // a nonce is good once. It forgets with the process, so it admits no session whose time began
 // before it did: another reflector may have seen the nonce.
+//
+// Neither may fail because the wall clock is set. What is left is a clock that is slow when the
+// process starts and stays so: then "before it did" is too early by as much.
 type door struct {
-	started time.Time
+	started moment
 
 	mu       sync.Mutex
 	sessions map[wire.SessionID]*entry
@@ -64,6 +76,14 @@ type entry struct {
 	open    bool
 	nonces  []wire.Nonce
 	used    int // requests answered on earlier connections
+	// keep is the uptime until which the nonces are kept whatever the wall clock says. It goes
+	// by how long the session lasts, not by how long the wall clock says that is from now.
+	keep time.Duration
+}
+
+// over says whether the entry can be forgotten.
+func (e *entry) over(now moment) bool {
+	return now.wall.After(e.session.Deadline) && (len(e.nonces) == 0 || now.uptime > e.keep)
 }
 
 // grant is an admitted connection.
@@ -75,24 +95,33 @@ type grant struct {
 	answered  int
 }
 
-func newDoor(now time.Time) *door {
+func newDoor(now moment) *door {
 	return &door{started: now, sessions: map[wire.SessionID]*entry{}}
+}
+
+// began is when this door did, by the wall clock as it was then or as it is now, whichever is
+// later: a clock that was slow at the start may have been set since.
+func (d *door) began(now moment) time.Time {
+	if today := now.wall.Add(d.started.uptime - now.uptime); today.After(d.started.wall) {
+		return today
+	}
+	return d.started.wall
 }
 
 // replace takes the newest list and forgets what is over. It returns a fault for every session
 // that it left out.
-func (d *door) replace(sessions []wire.Session, now time.Time) (skipped []error) {
+func (d *door) replace(sessions []wire.Session, now moment) (skipped []error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for id, e := range d.sessions {
 		e.listed = false
-		if now.After(e.session.Deadline) {
+		if e.over(now) {
 			delete(d.sessions, id)
 		}
 	}
 	for i := range sessions {
 		s := &sessions[i]
-		if now.After(s.Deadline) {
+		if now.wall.After(s.Deadline) {
 			continue // nothing to admit, and nothing wrong
 		}
 		if err := check(s); err != nil {
@@ -109,6 +138,7 @@ func (d *door) replace(sessions []wire.Session, now time.Time) (skipped []error)
 			d.sessions[s.ID] = e
 		}
 		e.session, e.listed = *s, true
+		e.keep = max(e.keep, now.uptime+maxAhead+s.Deadline.Sub(s.NotBefore))
 	}
 	return skipped
 }
@@ -134,7 +164,7 @@ func check(s *wire.Session) error {
 }
 
 // enter decides over a first message. Exactly one of grant and reason is set.
-func (d *door) enter(hello [wire.ClientHelloBytes]byte, now time.Time) (*grant, Reason) {
+func (d *door) enter(hello [wire.ClientHelloBytes]byte, now moment) (*grant, Reason) {
 	id, nonce := wire.ReadClientHello(hello)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -151,11 +181,11 @@ func (d *door) enter(hello [wire.ClientHelloBytes]byte, now time.Time) (*grant, 
 	switch {
 	case s.Kind != wire.KindTCP:
 		return nil, ReasonUnsupportedKind
-	case s.NotBefore.Before(d.started): // the app has allowed for clocks that differ in NotBefore
+	case s.NotBefore.Before(d.began(now)): // the app has allowed for clocks that differ in NotBefore
 		return nil, ReasonBeforeStart
-	case now.Before(s.NotBefore):
+	case now.wall.Before(s.NotBefore):
 		return nil, ReasonTooEarly
-	case !now.Before(s.Deadline):
+	case !now.wall.Before(s.Deadline):
 		return nil, ReasonTooLate
 	case slices.Contains(e.nonces, nonce):
 		return nil, ReasonReplayed
@@ -168,7 +198,7 @@ func (d *door) enter(hello [wire.ClientHelloBytes]byte, now time.Time) (*grant, 
 	e.open = true
 	return &grant{
 		session: *s, client: nonce,
-		remaining: s.MaxRequests - e.used, deadline: time.Now().Add(s.Deadline.Sub(now)),
+		remaining: s.MaxRequests - e.used, deadline: time.Now().Add(s.Deadline.Sub(now.wall)),
 	}, ""
 }
 

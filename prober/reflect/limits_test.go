@@ -69,8 +69,8 @@ func TestTenThousandHalfOpenConnectionsAreBoundedAndHarmless(t *testing.T) {
 		t.Errorf("the heap grew by %d bytes", grown)
 	}
 	r.pending.mu.Lock()
-	if r.pending.all != perSource || len(r.pending.sources) != 1 {
-		t.Errorf("%d connections of %d sources are pending, want %d of 1", r.pending.all, len(r.pending.sources), perSource)
+	if n := r.pending.waiting.Len(); n != perSource || len(r.pending.sources) != 1 {
+		t.Errorf("%d connections of %d sources are pending, want %d of 1", n, len(r.pending.sources), perSource)
 	}
 	r.pending.mu.Unlock()
 
@@ -99,10 +99,11 @@ func heap() uint64 {
 
 func TestPendingConnectionsOfAllSourcesAreBounded(t *testing.T) {
 	r := start(t, Limits{Pending: 3, Hello: time.Minute})
+	oldest := dialFrom(t, r.address, 10) // each from an address of its own
 	for i := range 3 {
-		dialFrom(t, r.address, byte(10+i)) // each from an address of its own
+		dialFrom(t, r.address, byte(11+i))
 	}
-	silence(t, dialFrom(t, r.address, 20))
+	silence(t, oldest)
 	r.expect(t, 0, map[Reason]int{ReasonPendingLimit: 1})
 }
 
@@ -154,8 +155,8 @@ func TestSessionsThatWouldMakeAnAmplifierAreNotAdmitted(t *testing.T) {
 		s, good := session(), session()
 		s.ID = wire.SessionID{9}
 		spoil(&s)
-		d := newDoor(now)
-		skipped := d.replace([]wire.Session{s, good}, now)
+		d := newDoor(moment{wall: now})
+		skipped := d.replace([]wire.Session{s, good}, moment{wall: now})
 		if len(skipped) != 1 || d.sessions[s.ID] != nil {
 			t.Errorf("%s: faults %v; want one, and no such session", name, skipped)
 		}
@@ -166,7 +167,7 @@ func TestSessionsThatWouldMakeAnAmplifierAreNotAdmitted(t *testing.T) {
 }
 
 func TestTheTableOfSessionsIsBoundedAndForgetsWhatIsOver(t *testing.T) {
-	now := time.Now()
+	now := moment{wall: time.Now()}
 	d := newDoor(now)
 	many := make([]wire.Session, maxSessions+7)
 	for i := range many {
@@ -176,17 +177,17 @@ func TestTheTableOfSessionsIsBoundedAndForgetsWhatIsOver(t *testing.T) {
 	if skipped := d.replace(many, now); len(skipped) != 7 || len(d.sessions) != maxSessions {
 		t.Errorf("%d faults, %d sessions; want 7 and %d", len(skipped), len(d.sessions), maxSessions)
 	}
-	if skipped := d.replace(nil, now.Add(time.Hour)); skipped != nil || len(d.sessions) != 0 {
+	if skipped := d.replace(nil, moment{wall: now.wall.Add(time.Hour), uptime: time.Hour}); skipped != nil || len(d.sessions) != 0 {
 		t.Errorf("an hour after their deadline %d sessions are remembered (%v)", len(d.sessions), skipped)
 	}
 }
 
 func TestNoncesOfASessionAreBounded(t *testing.T) {
-	now := time.Now()
+	now := moment{wall: time.Now()}
 	s := session()
 	d := newDoor(now)
 	d.replace([]wire.Session{s}, now)
-	in := now.Add(3 * time.Second)
+	in := moment{wall: now.wall.Add(3 * time.Second), uptime: 3 * time.Second}
 	for i := range maxNonces + 1 {
 		g, reason := d.enter(wire.ClientHello(s.Key, s.Kind, s.ID, wire.NewNonce()), in)
 		if (g == nil) == (reason == "") {

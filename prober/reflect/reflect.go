@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"os"
 	"sync"
 	"time"
 
@@ -26,7 +27,8 @@ import (
 type Limits struct {
 	// Connections is how many may be open at a time, whatever their state. 4096.
 	Connections int
-	// Pending is how many of them may not have shown a key yet. 1024.
+	// Pending is how many of them may not have shown a key yet; one more takes the oldest's
+	// place. 1024.
 	Pending int
 	// PendingPerSource is how many of those may come from one IPv4 address or one IPv6 /64. 128:
 	// a prober whose connect runs overlap holds a few for one round trip each.
@@ -62,14 +64,16 @@ type Config struct {
 	Limits   Limits
 	Observer Observer
 	Now      func() time.Time // the wall clock, by which sessions begin and end
-	Log      *slog.Logger
+	// Uptime is a monotonic clock, since whenever: no step of the wall clock moves it.
+	Uptime func() time.Duration
+	Log    *slog.Logger
 }
 
 // Reflector serves one listener.
 type Reflector struct {
 	limits   Limits
 	observer Observer
-	now      func() time.Time
+	now      func() moment
 	log      *slog.Logger
 	door     *door
 	pending  *pending
@@ -79,9 +83,12 @@ type Reflector struct {
 // New makes a reflector that admits no session yet, and none ever that begins before now.
 func New(c Config) *Reflector {
 	limits := c.Limits.withDefaults()
+	// Round takes off the monotonic reading that a time.Time carries along: comparing two that
+	// have one would not see the wall clock's steps.
+	now := func() moment { return moment{wall: c.Now().Round(0), uptime: c.Uptime()} }
 	return &Reflector{
-		limits: limits, observer: c.Observer, now: c.Now, log: c.Log,
-		door:    newDoor(c.Now()),
+		limits: limits, observer: c.Observer, now: now, log: c.Log,
+		door:    newDoor(now()),
 		pending: newPending(limits.Pending, limits.PendingPerSource),
 		slots:   make(chan struct{}, limits.Connections),
 	}
@@ -148,16 +155,22 @@ func (r *Reflector) accept(ctx context.Context, conn *net.TCPConn, connections *
 		r.refuse(conn, source, ReasonConnectionLimit)
 		return
 	}
-	if reason := r.pending.enter(source); reason != "" {
+	mine, taken, reason := r.pending.enter(conn, source)
+	if reason != "" {
 		<-r.slots
 		r.refuse(conn, source, reason)
 		return
 	}
+	if taken != nil {
+		_ = taken.Close() // its own goroutine sees that, and counts it
+	}
 	connections.Go(func() {
 		defer func() { <-r.slots }()
 		defer conn.Close() // the answer to everything is to close
-		defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
-		grant, reason := r.greet(conn, source)
+		// Closed, and not given a deadline in the past: a deadline set later, by whoever did not
+		// know of it, would undo that.
+		defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+		grant, reason := r.greet(conn, mine)
 		switch {
 		case reason != "":
 			r.refuse(conn, source, reason)
@@ -177,24 +190,36 @@ func (r *Reflector) refuse(conn *net.TCPConn, source netip.Prefix, reason Reason
 	r.log.Debug("refused a connection", "from", source, "reason", reason)
 }
 
-// greet reads the first message and decides. Neither a grant nor a reason means a bare
-// handshake: the peer came to measure connect, and went.
-func (r *Reflector) greet(conn *net.TCPConn, source netip.Prefix) (*grant, Reason) {
-	defer r.pending.leave(source)
-	if conn.SetDeadline(time.Now().Add(r.limits.Hello)) != nil {
+// greet reads the first message and decides. Neither a grant nor a reason means that there was
+// nothing to decide (see hear).
+func (r *Reflector) greet(conn *net.TCPConn, mine *place) (*grant, Reason) {
+	hello, reason := r.hear(conn)
+	if !r.pending.leave(mine) {
+		return nil, ReasonPendingLimit // which also closed the connection
+	}
+	if hello == nil {
+		return nil, reason
+	}
+	return r.door.enter(*hello, r.now())
+}
+
+// hear reads the first message. Neither a message nor a reason means that the peer came to
+// measure connect, and went, or that the reflector is being stopped.
+func (r *Reflector) hear(conn *net.TCPConn) (*[wire.ClientHelloBytes]byte, Reason) {
+	if conn.SetReadDeadline(time.Now().Add(r.limits.Hello)) != nil {
 		return nil, "" // it is gone
 	}
 	var hello [wire.ClientHelloBytes]byte
 	n, err := io.ReadFull(conn, hello[:])
-	if err != nil {
-		var timeout net.Error
-		switch {
-		case errors.As(err, &timeout) && timeout.Timeout():
-			return nil, ReasonHelloTimeout
-		case n > 0:
-			return nil, ReasonShortHello
-		}
+	switch {
+	case err == nil:
+		return &hello, ""
+	case errors.Is(err, net.ErrClosed): // by us
 		return nil, ""
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, ReasonHelloTimeout
+	case n > 0:
+		return nil, ReasonShortHello
 	}
-	return r.door.enter(hello, r.now())
+	return nil, ""
 }

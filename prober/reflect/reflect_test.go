@@ -47,17 +47,17 @@ type running struct {
 
 func start(t *testing.T, limits Limits) *running {
 	t.Helper()
-	return startAt(t, limits, time.Now)
+	return startAt(t, limits, newClock())
 }
 
-func startAt(t *testing.T, limits Limits, now func() time.Time) *running {
+func startAt(t *testing.T, limits Limits, c *clock) *running {
 	t.Helper()
 	listener, err := Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &running{counts: &counts{}, address: listener.Addr().String()}
-	r.Reflector = New(Config{Limits: limits, Observer: r.counts, Now: now, Log: slog.New(slog.DiscardHandler)})
+	r.Reflector = New(Config{Limits: limits, Observer: r.counts, Now: c.now, Uptime: c.uptime, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- r.Serve(ctx, listener) }()
@@ -100,24 +100,47 @@ func session() wire.Session {
 	}
 }
 
-// clock starts now and can be moved.
+// clock is a wall clock and a monotonic one. Time can be moved, for both, and the wall clock set.
 type clock struct {
-	mu    sync.Mutex
-	ahead time.Duration
+	began time.Time
+
+	mu           sync.Mutex
+	moved, wrong time.Duration
 }
 
-func (c *clock) now() time.Time { c.mu.Lock(); defer c.mu.Unlock(); return time.Now().Add(c.ahead) }
+func newClock() *clock { return &clock{began: time.Now()} }
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.moved + c.wrong)
+}
+
+func (c *clock) uptime() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Since(c.began) + c.moved
+}
+
+// move lets time pass.
 func (c *clock) move(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ahead += d
+	c.moved += d
+}
+
+// set makes the wall clock wrong by d.
+func (c *clock) set(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wrong = d
 }
 
 // open starts a reflector that admits the sessions, with its clock moved into their time.
 func open(t *testing.T, limits Limits, sessions ...wire.Session) (*running, *clock) {
 	t.Helper()
-	c := &clock{}
-	r := startAt(t, limits, c.now)
+	c := newClock()
+	r := startAt(t, limits, c)
 	r.Admit(sessions)
 	c.move(3 * time.Second)
 	return r, c
@@ -324,7 +347,7 @@ func TestAReflectorThatRestartedAdmitsNoSessionThatBeganBefore(t *testing.T) {
 	if !greet(t, dial(t, r.address), s, nonce) {
 		t.Fatal("the first reflector refused")
 	}
-	second := startAt(t, Limits{}, clock.now) // has seen no nonce, and is given the same list
+	second := startAt(t, Limits{}, clock) // has seen no nonce, and is given the same list
 	second.Admit([]wire.Session{s})
 	for _, n := range []wire.Nonce{nonce, wire.NewNonce()} {
 		conn := dial(t, second.address)
@@ -399,8 +422,8 @@ func TestRequestsAreCappedOverAllConnectionsOfASession(t *testing.T) {
 
 func TestTheDeadlineClosesAnOpenSession(t *testing.T) {
 	s := session()
-	c := &clock{}
-	r := startAt(t, Limits{Hello: time.Minute}, c.now) // so that it is the session's deadline that closes
+	c := newClock()
+	r := startAt(t, Limits{Hello: time.Minute}, c) // so that it is the session's deadline that closes
 	s.Deadline = s.NotBefore.Add(1500 * time.Millisecond)
 	r.Admit([]wire.Session{s})
 	c.move(3 * time.Second) // half a second is left
