@@ -25,11 +25,15 @@ const (
 	// maxBodies bounds the memory that documents of Results take: each has up to 32 MiB, and
 	// as much again several times while it is converted.
 	maxBodies = 4
+	// bodyTimeout bounds how long one sender may keep the others out: 32 MiB in a minute is
+	// 4.5 Mbit/s, and whoever has less than that gzips.
+	bodyTimeout = time.Minute
 )
 
 // dispatcher is what the timers need of dispatch.Dispatcher.
 type dispatcher interface {
 	Sweep(ctx context.Context, slot time.Time, missed []time.Time) (dispatch.Report, error)
+	Miss(ctx context.Context, slots []time.Time) (dispatch.Report, error)
 	Deliver(ctx context.Context) (dispatch.Report, error)
 	Resume(ctx context.Context) (dispatch.Report, error)
 }
@@ -51,19 +55,22 @@ type app struct {
 	ingester   func(ctx context.Context, log *slog.Logger) (ingester, error)
 	// bodies has room for as many documents as Results holds in memory at once.
 	bodies chan struct{}
+	// bodyTimeout is how long a sender may take for a document's body.
+	bodyTimeout time.Duration
 }
 
 func newApp(s settings, now func() time.Time, log *slog.Logger) *app {
 	st := &stores{settings: s, now: now, turn: make(chan struct{}, 1)}
+	budget := ingest.NewBudget() // Ingest and Results run at once in one process
 	return &app{
-		settings: s, now: now, log: log, bodies: make(chan struct{}, maxBodies),
+		settings: s, now: now, log: log, bodies: make(chan struct{}, maxBodies), bodyTimeout: bodyTimeout,
 		dispatcher: func(ctx context.Context, log *slog.Logger) (dispatcher, error) {
 			blobs, rows, err := st.get(ctx)
 			if err != nil {
 				return nil, err
 			}
 			return &dispatch.Dispatcher{Environment: s.Environment, Mailbox: blobs, Ledger: rows, Rows: rows,
-				Resolver: net.DefaultResolver, Now: now, Log: log, NewSeed: wire.NewSeed}, nil
+				Resolver: net.DefaultResolver, Now: now, Clock: rows, Log: log, NewSeed: wire.NewSeed}, nil
 		},
 		ingester: func(ctx context.Context, log *slog.Logger) (ingester, error) {
 			blobs, rows, err := st.get(ctx)
@@ -71,7 +78,7 @@ func newApp(s settings, now func() time.Time, log *slog.Logger) *app {
 				return nil, err
 			}
 			return &ingest.Ingester{Environment: s.Environment, Inbox: blobs, Archive: blobs, Rows: rows, Ledger: rows,
-				Now: now, Log: log}, nil
+				Now: now, Log: log, Budget: budget}, nil
 		},
 	}
 }
@@ -85,8 +92,9 @@ func (a *app) handler() *host.Mux {
 	return m
 }
 
-// sweep serves the Sweep timer: it plans and dispatches the slot, and finishes dispatches that
-// were cut short, also when the slot's own failed. What is overdue is left to Ingest.
+// sweep serves the Sweep timer: it plans and dispatches the slot, if there is one to serve, and
+// finishes dispatches that were cut short, also when the slot's own failed. What is overdue is
+// left to Ingest.
 func (a *app) sweep(ctx context.Context, in *host.Invocation) error {
 	timer, err := in.Timer(timerBinding)
 	if err != nil {
@@ -100,9 +108,18 @@ func (a *app) sweep(ctx context.Context, in *host.Invocation) error {
 	if err != nil {
 		return err
 	}
-	swept, sweepErr := d.Sweep(ctx, t.Slot, t.Missed)
+	var slot string
+	var swept dispatch.Report
+	var sweepErr error
+	if t.Slot.IsZero() {
+		in.Log.Warn("nothing is swept: the tick comes too late for every slot that was due", "missed", len(t.Missed))
+		swept, sweepErr = d.Miss(ctx, t.Missed)
+	} else {
+		slot = wire.SlotName(t.Slot)
+		swept, sweepErr = d.Sweep(ctx, t.Slot, t.Missed)
+	}
 	delivered, deliverErr := d.Deliver(ctx)
-	in.Log.Info("swept", "slot", wire.SlotName(t.Slot), "on_demand", t.OnDemand, "missed", len(t.Missed), "sweep", swept, "deliver", delivered)
+	in.Log.Info("swept", "slot", slot, "on_demand", t.OnDemand, "missed", len(t.Missed), "sweep", swept, "deliver", delivered)
 	return errors.Join(sweepErr, deliverErr)
 }
 

@@ -33,6 +33,28 @@ func TestTheSweepTimerSweepsItsSlotAndFinishesOthers(t *testing.T) {
 	}
 }
 
+func TestATickThatComesTooLateRecordsWhatWasMissedAndSweepsNothing(t *testing.T) {
+	for _, failure := range []error{nil, errors.New("storage is away")} {
+		f := &fake{sweepErr: failure}
+		a, log := faked(t, f, at(t, "02:00:00"))
+		a.settings.Sweep = schedule(t, "0 0 3 * * *")
+		w := post(a, "/Sweep", `{"Data":{"timer":{"ScheduleStatus":{"Last":"2026-11-27T03:00:00+00:00","Next":"2026-11-28T03:00:00+00:00"},"IsPastDue":true}}}`)
+		want := http.StatusOK
+		if failure != nil {
+			want = http.StatusInternalServerError
+		}
+		if w.Code != want || !slices.Equal(f.calls, []string{"miss", "deliver"}) {
+			t.Fatalf("answered %d %s, called %v", w.Code, w.Body, f.calls)
+		}
+		if len(f.missed) != 2 || !f.missed[0].Equal(at(t, "28 03:00:00")) || !f.missed[1].Equal(at(t, "29 03:00:00")) {
+			t.Errorf("missed %v", f.missed)
+		}
+		if !strings.Contains(log.String(), "nothing is swept") || strings.Contains(log.String(), "00010101") {
+			t.Errorf("logged %s", log)
+		}
+	}
+}
+
 func TestAFailedSweepStillFinishesOthersAndAsksForARetry(t *testing.T) {
 	f := &fake{sweepErr: errors.New("no configuration"), deliverErr: errors.New("storage is away")}
 	a, log := faked(t, f, at(t, "10:20:00"))

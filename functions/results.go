@@ -7,7 +7,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
+	"time"
 
 	"isochrone/functions/host"
 	"isochrone/prober/wire"
@@ -37,8 +39,8 @@ type accepted struct {
 }
 
 // results serves POST /api/results: a document from whoever has the function's key. It answers
-// 201 when the rows are stored, 202 when the document is kept and will be converted later, and
-// 503 when storage could not keep it. The query is never logged: it may hold the key.
+// 201 when the rows are stored, 202 when the document is kept and will be converted later, 408 when
+// its sender is too slow, and 503 when storage could not keep it. The query is never logged: it may hold the key.
 func (a *app) results(w http.ResponseWriter, r *http.Request) {
 	log := host.Log(r.Context())
 	outcome, bytes, p := a.take(w, r)
@@ -53,7 +55,7 @@ func (a *app) results(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Retry-After", retryAfter)
 		case http.StatusMethodNotAllowed:
 			w.Header().Set("Allow", http.MethodPost)
-		case http.StatusRequestEntityTooLarge:
+		case http.StatusRequestEntityTooLarge, http.StatusRequestTimeout:
 			w.Header().Set("Connection", "close") // the rest of the body is not read
 		}
 		if p.status == http.StatusServiceUnavailable { // what storage said is for the log
@@ -72,6 +74,10 @@ func (a *app) results(w http.ResponseWriter, r *http.Request) {
 
 // take reads and hands over the document; bytes is the body's length as far as it was read.
 func (a *app) take(w http.ResponseWriter, r *http.Request) (outcome ingest.Outcome, bytes int, p *problem) {
+	// What is not read here the server reads before the connection's next request.
+	if err := a.bound(w, r); err != nil {
+		return outcome, 0, refusal(err)
+	}
 	if r.Method != http.MethodPost {
 		return outcome, 0, &problem{status: http.StatusMethodNotAllowed, Error: "this resource takes documents by POST alone"}
 	}
@@ -85,9 +91,9 @@ func (a *app) take(w http.ResponseWriter, r *http.Request) (outcome ingest.Outco
 	case <-r.Context().Done():
 		return outcome, 0, refusal(r.Context().Err())
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, wire.MaxDocumentBytes))
+	body, err := a.read(w, r)
 	if err != nil {
-		return outcome, len(body), bodyProblem(err)
+		return outcome, len(body), a.bodyProblem(err)
 	}
 	g, err := a.ingester(r.Context(), host.Log(r.Context()))
 	if err == nil {
@@ -97,6 +103,33 @@ func (a *app) take(w http.ResponseWriter, r *http.Request) (outcome ingest.Outco
 		return ingest.Outcome{}, len(body), refusal(err)
 	}
 	return outcome, len(body), nil
+}
+
+// bound gives the rest of the request until bodyTimeout from now to arrive. The request's context
+// ends no read, only the connection's deadline does.
+func (a *app) bound(w http.ResponseWriter, r *http.Request) error {
+	deadline := time.Now().Add(a.bodyTimeout) // by the connection's clock, not the app's
+	if at, ok := r.Context().Deadline(); ok && at.Before(deadline) {
+		deadline = at
+	}
+	if err := http.NewResponseController(w).SetReadDeadline(deadline); err != nil {
+		return fmt.Errorf("bounding the time for the body: %w", err)
+	}
+	return nil
+}
+
+// read reads the body, in bounded time and memory: a place in bodies is held meanwhile.
+func (a *app) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if err := a.bound(w, r); err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, wire.MaxDocumentBytes))
+	if err != nil {
+		return body, err
+	}
+	// After the body's end, which an empty one had before it came here, the server reads on to notice
+	// when the sender is gone. A deadline that passes while the document is stored would look like it.
+	return body, http.NewResponseController(w).SetReadDeadline(time.Time{})
 }
 
 // readParameters reads the query and the headers that matter. Unknown parameters are refused, so
@@ -137,11 +170,15 @@ func readParameters(r *http.Request) (ingest.Parameters, *problem) {
 	}
 }
 
-func bodyProblem(err error) *problem {
+func (a *app) bodyProblem(err error) *problem {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
 		return &problem{status: http.StatusRequestEntityTooLarge, Error: fmt.Sprintf("the body has more than %d bytes", large.Limit),
 			Remedy: "gzip the document, or split it into several"}
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return &problem{status: http.StatusRequestTimeout, Error: fmt.Sprintf("the body did not arrive in time: it may take %s", a.bodyTimeout),
+			Remedy: "gzip the document, split it into several, or send it over a faster line"}
 	}
 	return &problem{status: http.StatusBadRequest, Error: "the body could not be read to its end", Remedy: "send it again"}
 }

@@ -38,6 +38,11 @@ func (f *fake) Sweep(_ context.Context, slot time.Time, missed []time.Time) (dis
 	return dispatch.Report{}, f.sweepErr
 }
 
+func (f *fake) Miss(_ context.Context, slots []time.Time) (dispatch.Report, error) {
+	f.calls, f.missed = append(f.calls, "miss"), slots
+	return dispatch.Report{Missed: len(slots)}, f.sweepErr
+}
+
 func (f *fake) Deliver(context.Context) (dispatch.Report, error) {
 	f.calls = append(f.calls, "deliver")
 	return dispatch.Report{}, f.deliverErr
@@ -69,14 +74,24 @@ func faked(t *testing.T, f *fake, now time.Time) (*app, *bytes.Buffer) {
 	return a, log
 }
 
+// unhurried is a recorder that takes a deadline for reading as a connection does, and needs none.
+type unhurried struct{ *httptest.ResponseRecorder }
+
+func (unhurried) SetReadDeadline(time.Time) error { return nil }
+
+// answerTo is what the app answers to a request.
+func answerTo(a *app, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	a.handler().ServeHTTP(unhurried{w}, r)
+	return w
+}
+
 func post(a *app, target, body string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodPost, target, strings.NewReader(body))
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	w := httptest.NewRecorder()
-	a.handler().ServeHTTP(w, r)
-	return w
+	return answerTo(a, r)
 }
 
 func decode(t *testing.T, w *httptest.ResponseRecorder) map[string]any {
@@ -196,8 +211,7 @@ func TestResultsTooLargeAreNotReadToTheirEnd(t *testing.T) {
 	a, _ := faked(t, f, time.Now())
 	endless := &counted{}
 	r := httptest.NewRequest(http.MethodPost, "/api/results", endless)
-	w := httptest.NewRecorder()
-	a.handler().ServeHTTP(w, r)
+	w := answerTo(a, r)
 	if got := decode(t, w); w.Code != http.StatusRequestEntityTooLarge || got["remedy"] == nil || len(f.calls) != 0 {
 		t.Errorf("answered %d %v, handed over %v", w.Code, got, f.calls)
 	}
@@ -231,8 +245,7 @@ func TestResultsTakePOSTAlone(t *testing.T) {
 	f := &fake{}
 	a, _ := faked(t, f, time.Now())
 	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodOptions} {
-		w := httptest.NewRecorder()
-		a.handler().ServeHTTP(w, httptest.NewRequest(method, "/api/results", nil))
+		w := answerTo(a, httptest.NewRequest(method, "/api/results", nil))
 		if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "POST" {
 			t.Errorf("%s: answered %d, Allow %q", method, w.Code, w.Header().Get("Allow"))
 		}
@@ -246,8 +259,7 @@ func TestResultsCutOffAreRefused(t *testing.T) {
 	f := &fake{}
 	a, _ := faked(t, f, time.Now())
 	r := httptest.NewRequest(http.MethodPost, "/api/results", io.MultiReader(strings.NewReader("{"), cut{}))
-	w := httptest.NewRecorder()
-	a.handler().ServeHTTP(w, r)
+	w := answerTo(a, r)
 	if w.Code != http.StatusBadRequest || len(f.calls) != 0 {
 		t.Errorf("answered %d, handed over %v", w.Code, f.calls)
 	}

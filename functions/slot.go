@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -13,13 +14,16 @@ const (
 	// early is how long before its due time a tick may come and still be that one: the host's
 	// timers have been seen to fire 2 ms early. A tick that is earlier was not fired by a timer.
 	early = time.Second
+	// maxLate is how late a due time may be served although more than half a period has passed, so
+	// that one which comes every ten minutes or more often always has its latest slot served.
+	maxLate = 10 * time.Minute
 	// maxMissed bounds the skipped slots that are listed one by one.
 	maxMissed = 1000
 )
 
 // tick is what one invocation of the Sweep timer is to do.
 type tick struct {
-	// Slot is the sweep to make, a whole minute.
+	// Slot is the sweep to make, a whole minute; zero when there is none to make.
 	Slot time.Time
 	// Missed are due slots that nobody served, oldest first; of more than maxMissed the newest.
 	Missed []time.Time
@@ -31,39 +35,61 @@ type tick struct {
 }
 
 // tickAt finds the slot that an invocation serves. A due time serves itself, for as long as less
-// than half a period has passed; after that the measurement would be filed under an hour in
-// which it was not made, and the latest due time is served instead.
+// than half a period has passed; after that the latest due time is served instead, and the others
+// are missed. A measurement is never filed under a slot that had long passed when it was made:
+// where the latest due time is too old as well, it is missed too, and nothing is served.
 func tickAt(timer host.Timer, due ncrontab.Schedule, now time.Time) tick {
 	if timer.Status == nil || timer.Status.Next.IsZero() { // the host keeps no record of this timer
-		return tick{Slot: latest(due, now.Add(early), now)}
+		last := due.Prev(now.Add(early + time.Nanosecond)) // Prev is strictly before
+		if last.IsZero() {
+			last = now
+		}
+		return tickFor(due, last, last, now)
 	}
 	next := timer.Status.Next
 	if next.Sub(now) > early {
 		return tick{Slot: wire.Slot(now), OnDemand: true}
 	}
-	following := due.Next(next)
-	if following.IsZero() || now.Sub(next) <= following.Sub(next)/2 {
+	if now.Sub(next) <= halfPeriod(due, next) {
 		return tick{Slot: wire.Slot(next)}
 	}
-	t := tick{Slot: latest(due, now, next)}
-	t.skip(due, next)
+	last := due.Prev(now.Add(time.Nanosecond))
+	if last.IsZero() { // no due time of this schedule: it was changed
+		last = next
+	}
+	return tickFor(due, next, last, now)
+}
+
+// tickFor makes the tick that serves the due time last, unless that is too old, when those from
+// since on were not served.
+func tickFor(due ncrontab.Schedule, since, last, now time.Time) tick {
+	if now.Sub(last) <= max(halfPeriod(due, last), maxLate) {
+		t := tick{Slot: wire.Slot(last)}
+		t.skip(due, since, t.Slot)
+		return t
+	}
+	var t tick
+	t.skip(due, since, wire.Slot(last).Add(time.Minute))
+	if len(t.Missed) == 0 { // a changed schedule has none since: what was due by the old one is missed
+		t.Missed = []time.Time{wire.Slot(since)}
+	}
 	return t
 }
 
-// latest is the slot of the last due time not after t, or that of otherwise if there is none.
-func latest(due ncrontab.Schedule, t, otherwise time.Time) time.Time {
-	last := due.Prev(t.Add(time.Nanosecond)) // Prev is strictly before
-	if last.IsZero() {
-		return wire.Slot(otherwise)
+// halfPeriod is half the time from one due time to the next; for ever if there is no next.
+func halfPeriod(due ncrontab.Schedule, at time.Time) time.Duration {
+	following := due.Next(at)
+	if following.IsZero() {
+		return math.MaxInt64
 	}
-	return wire.Slot(last)
+	return following.Sub(at) / 2
 }
 
-// skip lists the slots from the due time since up to the tick's own, newest first until the list
-// is full.
-func (t *tick) skip(due ncrontab.Schedule, since time.Time) {
-	last := t.Slot
-	for at := due.Prev(t.Slot); !at.IsZero() && !at.Before(since); at = due.Prev(at) {
+// skip lists the slots from the due time since up to before, which is left out, newest first until
+// the list is full.
+func (t *tick) skip(due ncrontab.Schedule, since, before time.Time) {
+	last := before
+	for at := due.Prev(before); !at.IsZero() && !at.Before(since); at = due.Prev(at) {
 		slot := wire.Slot(at)
 		if slot.Equal(last) { // due more often than once a minute
 			continue

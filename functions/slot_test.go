@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -37,9 +38,10 @@ func at(t *testing.T, clock string) time.Time {
 
 func TestTheSlotThatATickServes(t *testing.T) {
 	const tenMinutes, everyMinute, everyFiveSeconds, daily = "0 */10 * * * *", "0 * * * * *", "*/5 * * * * *", "0 30 4 * * *"
+	const hourly, sixHours, threeInTheMorning, quarters = "0 0 * * * *", "0 0 */6 * * *", "0 0 3 * * *", "0 */15 * * * *"
 	for name, c := range map[string]struct {
 		spec, next, now string // next empty: no status
-		slot            string
+		slot            string // empty: nothing is swept
 		missed          []string
 		onDemand        bool
 	}{
@@ -57,7 +59,7 @@ func TestTheSlotThatATickServes(t *testing.T) {
 		"late by several":              {spec: tenMinutes, next: "10:20:00", now: "10:56:10", slot: "10:50:00", missed: []string{"10:20:00", "10:30:00", "10:40:00"}},
 		"late across midnight":         {spec: tenMinutes, next: "29 23:50:00", now: "00:11:00", slot: "00:10:00", missed: []string{"29 23:50:00", "00:00:00"}},
 		"daily, late by an hour":       {spec: daily, next: "04:30:00", now: "05:30:00", slot: "04:30:00"},
-		"daily, late by 13 hours":      {spec: daily, next: "04:30:00", now: "17:30:00", slot: "04:30:00"},
+		"daily, late by 13 hours":      {spec: daily, next: "04:30:00", now: "17:30:00", missed: []string{"04:30:00"}},
 		"daily, three days late":       {spec: daily, next: "27 04:30:00", now: "05:00:00", slot: "04:30:00", missed: []string{"27 04:30:00", "28 04:30:00", "29 04:30:00"}},
 		"no status":                    {spec: tenMinutes, now: "10:20:00.004", slot: "10:20:00"},
 		"no status, 2 ms early":        {spec: tenMinutes, now: "10:19:59.998", slot: "10:20:00"},
@@ -65,17 +67,40 @@ func TestTheSlotThatATickServes(t *testing.T) {
 		"seconds are cut off":          {spec: everyFiveSeconds, next: "10:20:35", now: "10:20:35.001", slot: "10:20:00"},
 		"missed within one minute":     {spec: everyFiveSeconds, next: "10:20:35", now: "10:20:55.001", slot: "10:20:00"},
 		"missed minutes, many ticks":   {spec: everyFiveSeconds, next: "10:18:35", now: "10:20:10.001", slot: "10:20:00", missed: []string{"10:18:00", "10:19:00"}},
-		"irregular, late by a period":  {spec: "0 0 6,7,20 * * *", next: "06:00:00", now: "06:40:00", slot: "06:00:00"},
+		"irregular, late by 40 min":    {spec: "0 0 6,7,20 * * *", next: "06:00:00", now: "06:40:00", missed: []string{"06:00:00"}},
 		"irregular, long period":       {spec: "0 0 6,7,20 * * *", next: "07:00:00", now: "13:00:00", slot: "07:00:00"},
 		"every minute, 31 s late":      {spec: everyMinute, next: "10:20:00", now: "10:20:31", slot: "10:20:00"},
 		"every minute, two late":       {spec: everyMinute, next: "10:20:00", now: "10:22:01", slot: "10:22:00", missed: []string{"10:20:00", "10:21:00"}},
+
+		// The latest slot may itself have long passed.
+		"daily, late by 23 hours":              {spec: threeInTheMorning, next: "29 03:00:00", now: "02:00:00", missed: []string{"29 03:00:00"}},
+		"daily, two days late, at night":       {spec: threeInTheMorning, next: "28 03:00:00", now: "02:00:00", missed: []string{"28 03:00:00", "29 03:00:00"}},
+		"daily, two days late, after 3":        {spec: threeInTheMorning, next: "28 03:00:00", now: "03:02:00", slot: "03:00:00", missed: []string{"28 03:00:00", "29 03:00:00"}},
+		"hourly, late by 58 minutes":           {spec: hourly, next: "10:00:00", now: "10:58:00", missed: []string{"10:00:00"}},
+		"hourly, late by exactly half":         {spec: hourly, next: "10:00:00", now: "10:30:00", slot: "10:00:00"},
+		"hourly, late by more than half":       {spec: hourly, next: "10:00:00", now: "10:30:01", missed: []string{"10:00:00"}},
+		"hourly, late by 91 minutes":           {spec: hourly, next: "09:00:00", now: "10:31:00", missed: []string{"09:00:00", "10:00:00"}},
+		"hourly, late by 90 minutes":           {spec: hourly, next: "09:00:00", now: "10:30:00", slot: "10:00:00", missed: []string{"09:00:00"}},
+		"every 6 hours, late by 5:50":          {spec: sixHours, next: "06:00:00", now: "11:50:00", missed: []string{"06:00:00"}},
+		"every quarter, late by 9 minutes":     {spec: quarters, next: "10:15:00", now: "10:24:00", slot: "10:15:00"},
+		"every quarter, late by 10 minutes":    {spec: quarters, next: "10:15:00", now: "10:25:00", slot: "10:15:00"},
+		"every quarter, late by more":          {spec: quarters, next: "10:15:00", now: "10:25:00.001", missed: []string{"10:15:00"}},
+		"late by all but a period":             {spec: tenMinutes, next: "10:20:00", now: "10:29:59.999", slot: "10:20:00"},
+		"no status, daily, 23 hours ago":       {spec: threeInTheMorning, now: "02:00:00", missed: []string{"29 03:00:00"}},
+		"no status, daily, on time":            {spec: threeInTheMorning, now: "03:00:00.004", slot: "03:00:00"},
+		"a few times a day, the last long ago": {spec: "*/20 0 3 * * *", next: "03:00:20", now: "20:00:00", missed: []string{"03:00:00"}},
+		// The status is of an older schedule; due by this one were 04:30 of both days.
+		"a changed schedule, far back": {spec: daily, next: "29 10:20:00", now: "04:00:00", missed: []string{"29 10:20:00"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var timer host.Timer
 			if c.next != "" {
 				timer.Status = &host.ScheduleStatus{Next: at(t, c.next)}
 			}
-			want := tick{Slot: at(t, c.slot), OnDemand: c.onDemand}
+			want := tick{OnDemand: c.onDemand}
+			if c.slot != "" {
+				want.Slot = at(t, c.slot)
+			}
 			for _, m := range c.missed {
 				want.Missed = append(want.Missed, at(t, m))
 			}
@@ -113,6 +138,35 @@ func TestALongOutageListsTheNewestSlotsAndSaysSince(t *testing.T) {
 	}
 	if first, last := got.Missed[0], got.Missed[maxMissed-1]; !last.Equal(at(t, "10:20:00")) || !first.Equal(last.Add(-(maxMissed-1)*time.Minute)) {
 		t.Errorf("missed from %s to %s", first, last)
+	}
+}
+
+// Whatever the schedule and however late: what is swept is recent, and no due slot is forgotten.
+func TestNoSlotIsServedLongAfterItAndNoneIsForgotten(t *testing.T) {
+	for _, spec := range []string{"0 */10 * * * *", "0 0 * * * *", "0 0 */6 * * *", "0 0 3 * * *", "0 */15 * * * *", "0 0 6,7,20 * * *", "0 30 4 * * MON"} {
+		due := schedule(t, spec)
+		next := due.Prev(at(t, "20 00:00:00"))
+		for range 4 {
+			next = due.Next(next)
+			for late := time.Duration(0); late < 49*time.Hour; late += 17 * time.Minute {
+				now := next.Add(late)
+				got := tickAt(host.Timer{Status: &host.ScheduleStatus{Next: next}}, due, now)
+				var want []time.Time
+				for d := next; !d.After(now); d = due.Next(d) {
+					want = append(want, d)
+				}
+				have := got.Missed
+				if !got.Slot.IsZero() {
+					have = append(have, got.Slot)
+					if period := due.Next(got.Slot).Sub(got.Slot); now.Sub(got.Slot) > max(period/2, 10*time.Minute) {
+						t.Fatalf("%s, next %s, now %s: slot %s", spec, next, now, got.Slot)
+					}
+				}
+				if !slices.EqualFunc(want, have, time.Time.Equal) {
+					t.Fatalf("%s, next %s, now %s: served and missed are %s, due were %s", spec, next, now, have, want)
+				}
+			}
+		}
 	}
 }
 

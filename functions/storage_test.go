@@ -115,6 +115,30 @@ func TestATickStoresAPlanAndTellsTheProbers(t *testing.T) {
 	}
 }
 
+// The app asks the storage service itself: its own clock, an hour ahead, would expire what runs.
+func TestIngestWithAWrongClockExpiresNothingAndSaysSo(t *testing.T) {
+	s := onStorage(t)
+	s.configure(t)
+	slot := wire.Slot(time.Now())
+	if w := post(s.app, "/Sweep", fmt.Sprintf(`{"Data":{"timer":{"ScheduleStatus":{"Next":%q}}}}`, slot.Format(time.RFC3339))); w.Code != http.StatusOK {
+		t.Fatalf("Sweep answered %d", w.Code)
+	}
+	ahead := newApp(s.app.settings, func() time.Time { return time.Now().Add(time.Hour) }, slog.New(slog.NewJSONHandler(s.log, nil)))
+	if w := post(ahead, "/Ingest", `{"Data":{"timer":{}}}`); w.Code != http.StatusInternalServerError {
+		t.Errorf("Ingest answered %d", w.Code)
+	}
+	if !strings.Contains(s.log.String(), "ahead of the storage service's") {
+		t.Error("the log does not say so")
+	}
+	open, err := s.rows.OpenSweeps(t.Context())
+	if err != nil || len(open) != 1 || !open[0].Equal(slot) {
+		t.Errorf("open are %s (%v)", open, err)
+	}
+	for row, err := range s.rows.Runs(t.Context(), tables.RunQuery{}) {
+		t.Errorf("row %+v (%v)", row, err)
+	}
+}
+
 func TestASweepWithoutAConfigurationFailsAndSaysSo(t *testing.T) {
 	s := onStorage(t)
 	if w := post(s.app, "/Sweep", `{"Data":{"timer":{}}}`); w.Code != http.StatusInternalServerError {

@@ -186,9 +186,11 @@ func (e *serviceError) Error() string {
 
 func (e *serviceError) Unwrap() error { return e.cause }
 
+// brief makes a service's answer brief, once: what was said around it since is kept.
 func brief(err error) error {
+	var done *serviceError
 	var r *azcore.ResponseError
-	if errors.As(err, &r) {
+	if !errors.As(err, &done) && errors.As(err, &r) {
 		return &serviceError{r}
 	}
 	return err

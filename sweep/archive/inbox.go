@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"net/http"
 	"strconv"
 	"strings"
@@ -35,22 +34,6 @@ const maxParameterBytes = 5 << 10
 
 // Item is a document in the inbox.
 type Item = inbox.Item
-
-// Inbox lists what lies in the inbox, by name: probers' documents and foreign ones. It ends with
-// the first error.
-func (s *Store) Inbox(ctx context.Context) iter.Seq2[Item, error] {
-	return func(yield func(Item, error) bool) {
-		for b, err := range s.list(ctx, s.inboxContainer(), "", true) {
-			var it Item
-			if err == nil {
-				it = newItem(b)
-			}
-			if !yield(it, err) {
-				return
-			}
-		}
-	}
-}
 
 func newItem(b *container.BlobItem) Item {
 	it := Item{Name: *b.Name, Attempts: attempts(b.Metadata), Meta: parameters(b.Metadata)}
@@ -83,6 +66,9 @@ func (s *Store) InboxSize(ctx context.Context) (n int, err error) {
 //
 // Of an item larger than any document the beginning is returned, as much as a document may
 // have, with an error that has ErrTooLarge in its chain; it is taken.
+//
+// Whoever writes an item may also lease it, and so may keep the app from it. A lease is broken;
+// what cannot be is an error with inbox.ErrLocked in its chain, here, in Release and in Remove.
 func (s *Store) Take(ctx context.Context, it Item) (now Item, body []byte, taken bool, err error) {
 	now = it
 	now.Attempts++
@@ -91,7 +77,7 @@ func (s *Store) Take(ctx context.Context, it Item) (now Item, body []byte, taken
 	}
 	body, _, taken, err = s.getIf(ctx, s.inboxContainer(), it.Name, maxDocumentBytes, unchanged(now.ETag))
 	if !errors.Is(err, ErrTooLarge) {
-		return now, body, taken, err
+		return now, body, taken, lockedOr(err)
 	}
 	tooLarge := err
 	if body, err = s.beginning(ctx, s.inboxContainer(), it.Name, maxDocumentBytes, unchanged(now.ETag)); err != nil {
@@ -123,7 +109,11 @@ func (s *Store) setAttempts(ctx context.Context, it Item, n int) (etag string, t
 	}
 	client := s.container(s.inboxContainer()).NewBlobClient(it.Name)
 	cond := unchanged(it.ETag)
-	got, err := client.SetMetadata(ctx, meta, &blob.SetMetadataOptions{AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: &cond}})
+	var got blob.SetMetadataResponse
+	err = s.unleased(ctx, client, func() (err error) {
+		got, err = client.SetMetadata(ctx, meta, &blob.SetMetadataOptions{AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: &cond}})
+		return err
+	})
 	switch {
 	case err == nil:
 		return string(*got.ETag), true, nil
@@ -143,12 +133,16 @@ func (s *Store) setAttempts(ctx context.Context, it Item, n int) (etag string, t
 	return string(*is.ETag), metadata(is.Metadata, metaTaker) == taker, nil
 }
 
-// Remove deletes an item as Take returned it. It is no fault that it is gone, nor that somebody
-// else has taken it since: then it is theirs to remove.
+// Remove deletes an item as Take returned it, and the snapshots that its sender made of it. It is
+// no fault that it is gone, nor that somebody else has taken it since: then it is theirs to remove.
 func (s *Store) Remove(ctx context.Context, it Item) error {
+	client := s.container(s.inboxContainer()).NewBlobClient(it.Name)
 	cond := unchanged(it.ETag)
-	_, err := s.container(s.inboxContainer()).NewBlobClient(it.Name).Delete(ctx, &blob.DeleteOptions{
-		AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: &cond}})
+	err := s.unleased(ctx, client, func() error {
+		_, err := client.Delete(ctx, &blob.DeleteOptions{DeleteSnapshots: to.Ptr(blob.DeleteSnapshotsOptionTypeInclude),
+			AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: &cond}})
+		return err
+	})
 	if err != nil && status(err) != http.StatusNotFound && !lost(err) {
 		return fmt.Errorf("removing %q from the inbox: %w", it.Name, brief(err))
 	}

@@ -26,7 +26,7 @@ func deliver(t testing.TB, s *Store, prober string, body []byte) string {
 func waiting(t testing.TB, s *Store) []Item {
 	t.Helper()
 	var out []Item
-	for it, err := range s.Inbox(background(t)) {
+	for it, err := range s.Inbox(background(t), maxPage) {
 		must(t, err)
 		out = append(out, it)
 	}

@@ -10,11 +10,19 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 )
 
+// maxPage is the most blobs that the service puts on a page of a listing.
+const maxPage = 5000
+
 // list yields the blobs below a prefix, by name. A container that does not exist has none.
 func (s *Store) list(ctx context.Context, name, prefix string, metadata bool) iter.Seq2[*container.BlobItem, error] {
+	return s.listPages(ctx, name, prefix, metadata, maxPage)
+}
+
+// listPages is list with pages of a size, for who may not want them all.
+func (s *Store) listPages(ctx context.Context, name, prefix string, metadata bool, size int32) iter.Seq2[*container.BlobItem, error] {
 	return func(yield func(*container.BlobItem, error) bool) {
 		pager := s.container(name).NewListBlobsFlatPager(&container.ListBlobsFlatOptions{
-			Prefix: &prefix, Include: container.ListBlobsInclude{Metadata: metadata}})
+			Prefix: &prefix, Include: container.ListBlobsInclude{Metadata: metadata}, MaxResults: &size})
 		for pager.More() { // a page may be empty and still not be the last
 			page, err := pager.NextPage(ctx)
 			if status(err) == http.StatusNotFound {

@@ -65,7 +65,14 @@ type Sample struct {
 // EncodeSamples makes the Parquet file of results' samples, sorted by target, path and time, and
 // says how many rows it has. The same results give the same bytes, in whatever order.
 func EncodeSamples(rs []result.Result) ([]byte, int, error) {
-	var rows []Sample
+	n := 0
+	for i := range rs {
+		n += rs[i].Run.Samples.Len()
+	}
+	if n > maxSampleRows {
+		return nil, 0, fmt.Errorf("encoding samples: %w: %w: %d rows: want at most %d", ErrRefused, ErrTooLarge, n, maxSampleRows)
+	}
+	rows := make([]Sample, 0, n) // at once: growing it would hold several times as much
 	runs := make([]string, 0, len(rs))
 	for i := range rs {
 		var err error
@@ -73,9 +80,6 @@ func EncodeSamples(rs []result.Result) ([]byte, int, error) {
 			return nil, 0, fmt.Errorf("encoding the samples of %s: %w", rs[i].Series, err)
 		}
 		runs = append(runs, rs[i].Series.String()+"|"+rs[i].Slot.UTC().Format(time.RFC3339))
-	}
-	if len(rows) > maxSampleRows {
-		return nil, 0, fmt.Errorf("encoding samples: %w: %w: %d rows: want at most %d", ErrRefused, ErrTooLarge, len(rows), maxSampleRows)
 	}
 	slices.SortStableFunc(rows, func(a, b Sample) int {
 		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path), a.Time.Compare(b.Time),

@@ -1,8 +1,8 @@
 package archive
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -15,11 +15,12 @@ import (
 	"isochrone/prober/wire"
 	"isochrone/prober/wire/account"
 	"isochrone/sweep/inbox"
+	"isochrone/sweep/result"
 )
 
 // ErrRefused is in the chain of every error that says that storage was not asked, because the
 // name or the body cannot be, or belongs to another environment. Trying again gives the same.
-var ErrRefused = errors.New("refused")
+var ErrRefused = result.ErrRefused
 
 // ErrTooLarge is in the chain of the error for a blob that is larger than its kind may be. Only
 // of an item in the inbox is the beginning read.
@@ -30,12 +31,14 @@ var ErrTooLarge = inbox.ErrTooLarge
 type Store struct {
 	environment string
 	client      *azblob.Client
+	page        int32 // blobs on a page of the inbox's listing
 }
 
 // settings are what tests change.
 type settings struct {
 	transport policy.Transporter // nil: the SDK's own
 	retry     policy.RetryOptions
+	page      int32 // blobs on a page of the inbox's listing; 0: maxPage
 }
 
 // defaultRetry waits 0.5, 1.5, 3.5 and 7.5 s, more or less, between the tries. The SDK has no
@@ -57,7 +60,7 @@ func open(a account.Account, environment string, set settings) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the archive of environment %q: %w", environment, err)
 	}
-	return &Store{environment: environment, client: client}, nil
+	return &Store{environment: environment, client: client, page: cmp.Or(set.page, maxPage)}, nil
 }
 
 func connect(a account.Account, o *azblob.ClientOptions) (*azblob.Client, error) {

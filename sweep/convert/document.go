@@ -26,7 +26,16 @@ import (
 // a UTF-8 byte-order mark, and validates it. Times come back in UTC, columns without entries nil.
 // The error is a *Refusal.
 func Document(body []byte) (*wire.Document, error) {
-	text, err := unpack(body)
+	p, err := Measure(body)
+	if err != nil {
+		return nil, err
+	}
+	return p.Document()
+}
+
+// Document is the function Document for a body that has been measured.
+func (p *Packed) Document() (*wire.Document, error) {
+	text, err := p.unpack()
 	if err != nil {
 		return nil, err
 	}
@@ -77,40 +86,6 @@ func read(text []byte) (*wire.Document, error) {
 
 // blanks are the white space of JSON (RFC 8259) and XML alike.
 const blanks = " \t\r\n"
-
-var gzipMagic = []byte{0x1f, 0x8b} // RFC 1952, section 2.3.1
-
-// unpack undoes gzip, if there is any. The size is found by a first pass that keeps nothing, so
-// that a small body cannot make us hold more than a document may be.
-func unpack(body []byte) ([]byte, error) {
-	if len(body) > wire.MaxDocumentBytes {
-		return nil, tooLarge(StageRecognise, fmt.Sprintf("the body has %d bytes", len(body)))
-	}
-	if !bytes.HasPrefix(body, gzipMagic) {
-		return body, nil
-	}
-	size, err := gunzip(body, io.Discard)
-	if err != nil {
-		return nil, &Refusal{Stage: StageUnpack, Text: "the gzip stream is damaged: " + explain(err), Offset: size, Remedy: remedyAgain}
-	}
-	if size > wire.MaxDocumentBytes {
-		return nil, tooLarge(StageUnpack, fmt.Sprintf("%d bytes of gzip unpack to more than a document may hold", len(body)))
-	}
-	text := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead)) // MinRead: ReadFrom wants it free, or it doubles the buffer
-	if _, err := gunzip(body, text); err != nil {
-		return nil, &Refusal{Stage: StageUnpack, Text: "the gzip stream is damaged: " + explain(err), Offset: size, Remedy: remedyAgain}
-	}
-	return text.Bytes(), nil
-}
-
-// gunzip writes at most one byte more than a document may hold, and returns how many it wrote.
-func gunzip(body []byte, to io.Writer) (int64, error) {
-	z, err := gzip.NewReader(bytes.NewReader(body))
-	if err != nil {
-		return 0, err
-	}
-	return io.Copy(to, io.LimitReader(z, wire.MaxDocumentBytes+1))
-}
 
 func explain(err error) string {
 	switch {

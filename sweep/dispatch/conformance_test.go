@@ -30,6 +30,7 @@ type stores interface {
 	dispatch.Mailbox
 	dispatch.Ledger
 	dispatch.Rows
+	dispatch.Clock
 	PutResults(ctx context.Context, rs []result.Result) error
 }
 
@@ -44,6 +45,7 @@ type world struct {
 
 func memory(environment string) world {
 	s := storetest.New(environment)
+	s.Clock = time.Now
 	return world{environment, s, s.SetConfig, s.Register, func() (all, latest []string) {
 		for _, r := range s.Rows() {
 			all = append(all, rowLine(r.Series, r.Slot, r.Run.Failure, r.Assignment))
@@ -208,11 +210,19 @@ func TestTheStoresKeepTheirPromises(t *testing.T) {
 	genuine := azure(t)
 	for name, w := range map[string]world{"fake": memory(genuine.environment), "real": genuine} {
 		t.Run(name, func(t *testing.T) {
+			t.Run("they tell the time", func(t *testing.T) { tellTime(t, w.stores) })
 			t.Run("one plan a slot", func(t *testing.T) { onePlan(t, w.stores) })
 			t.Run("no version is replaced unseen", func(t *testing.T) { noBlindWrite(t, w.stores) })
 			t.Run("states only advance", func(t *testing.T) { statesAdvance(t, w.stores) })
 			t.Run("expired replaces nothing", func(t *testing.T) { expiredYields(t, w) })
 		})
+	}
+}
+
+func tellTime(t *testing.T, s stores) {
+	before := time.Now().Add(-time.Second)
+	if now, err := s.ServiceTime(t.Context()); err != nil || now.Before(before) || now.After(time.Now()) {
+		t.Errorf("the service says %s (%v), after %s", now, err, before)
 	}
 }
 

@@ -25,9 +25,6 @@ const (
 	tellPause  = 25 * time.Millisecond // times the round
 )
 
-// plans are the plans that one call has read, by the slot's name: they never change.
-type plans map[string]*plan.Plan
-
 // version is a prober's current.json as it was read.
 type version struct {
 	body []byte
@@ -113,7 +110,9 @@ func (d *Dispatcher) current(prober string, open []*plan.Plan, now time.Time) ([
 
 // openPlans reads the plans of all open slots, those in known from there. A slot that is marked
 // and has no plan is left out: its plan is about to come, and then whoever stores it tells the
-// probers.
+// probers. So is one whose plan this program cannot read, or it would keep every other sweep from
+// the probers; its documents could not be stored either. It never is because storage failed: then
+// nobody is told anything, since what is told must not lack a plan that can be read.
 func (d *Dispatcher) openPlans(ctx context.Context, known plans) ([]*plan.Plan, error) {
 	slots, err := d.Ledger.OpenSweeps(ctx)
 	if err != nil {
@@ -121,17 +120,16 @@ func (d *Dispatcher) openPlans(ctx context.Context, known plans) ([]*plan.Plan, 
 	}
 	var out []*plan.Plan
 	for _, slot := range slots {
-		p := known[wire.SlotName(slot)]
-		if p == nil {
-			if p, err = d.readPlan(ctx, slot); err != nil {
-				return nil, err
-			}
-			if p == nil {
-				continue
-			}
-			known[wire.SlotName(slot)] = p
+		p, err := d.planOf(ctx, slot, known)
+		if isUnreadable(err) { // eachOpen says so
+			continue
 		}
-		out = append(out, p)
+		if err != nil {
+			return nil, err
+		}
+		if p != nil {
+			out = append(out, p)
+		}
 	}
 	return out, nil
 }

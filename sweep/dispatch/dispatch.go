@@ -80,8 +80,8 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// Dispatcher plans sweeps and looks after them. All fields are required. It keeps nothing between
-// calls; its methods may be called at once.
+// Dispatcher plans sweeps and looks after them. All fields but Clock are required. It keeps nothing
+// between calls; its methods may be called at once.
 type Dispatcher struct {
 	// Environment is the app's own. A configuration, plan or registration of another is refused.
 	Environment string
@@ -90,7 +90,10 @@ type Dispatcher struct {
 	Rows        Rows
 	Resolver    Resolver
 	Now         func() time.Time
-	Log         *slog.Logger
+	// Clock is what Now is held against before anything is brought to its end. Nil stands for
+	// Now itself: one clock for app and storage, as tests have it.
+	Clock Clock
+	Log   *slog.Logger
 	// NewSeed draws the seed of a sweep's session keys (wire.NewSeed).
 	NewSeed func() wire.Key
 }
@@ -109,4 +112,5 @@ type Report struct {
 	Missed      int // slots
 	Completed   int // sweeps all of whose assignments are final now
 	Closed      int // sweeps that need no looking after any more
+	Unreadable  int // open sweeps whose plan is none that this program reads
 }

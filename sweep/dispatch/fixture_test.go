@@ -60,6 +60,7 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{store: storetest.New(environment), now: slot.Add(time.Second), seed: wire.Key{1, 2, 3}}
+	b.store.Clock = b.clock
 	b.store.SetConfig([]byte(configuration))
 	b.registerAll(t)
 	return b
@@ -122,7 +123,7 @@ func (b *bench) logged() string {
 
 func (b *bench) dispatcher() *dispatch.Dispatcher {
 	return &dispatch.Dispatcher{
-		Environment: environment, Mailbox: b.store, Ledger: b.store, Rows: b.store, Resolver: b, Now: b.clock,
+		Environment: environment, Mailbox: b.store, Ledger: b.store, Rows: b.store, Resolver: b, Now: b.clock, Clock: b.store,
 		Log: slog.New(slog.NewJSONHandler(io.Writer(b), nil)), NewSeed: func() wire.Key { return b.seed },
 	}
 }

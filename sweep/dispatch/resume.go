@@ -22,20 +22,50 @@ const planLate = 5 * time.Minute
 
 // Deliver finishes every dispatch that was cut short, and leaves everything else of the open
 // sweeps alone: nothing expires. A sweep that fails does not keep the others from it; the error
-// joins what failed.
+// joins what failed. A plan that this program cannot read is no error, which would come again with
+// every tick: it is logged here, and the sweep is left alone until Resume gives it up.
 func (d *Dispatcher) Deliver(ctx context.Context) (Report, error) {
-	return d.eachOpen(ctx, func(context.Context, *plan.Plan, *Report) error { return nil })
+	return d.eachOpen(ctx, func(_ context.Context, o openSweep, report *Report) error {
+		if o.fault != nil {
+			d.Log.Warn("the plan of an open sweep cannot be read", "slot", wire.SlotName(o.slot), "reason", o.fault.Error(),
+				"remedy", "run the version of the app that stored it; "+MaxSlotAge.String()+" after its slot the sweep is given up")
+		}
+		return nil
+	})
 }
 
 // Resume looks after every open sweep: it does what Deliver does, gives expired rows to what
-// never came, and closes what is over. Call it after the inbox was emptied: what waits there has
-// come, however long the app was down.
+// never came, closes what is over, and gives up what is older than MaxSlotAge and has no plan that
+// can be read. Call it after the inbox was emptied: what waits there has come, however long the
+// app was down.
+//
+// Where the storage service's clock does not agree with this machine's, it does what Deliver
+// does and returns an error.
 func (d *Dispatcher) Resume(ctx context.Context) (Report, error) {
-	return d.eachOpen(ctx, d.finish)
+	now, clockErr := d.checkedNow(ctx)
+	report, err := d.eachOpen(ctx, func(ctx context.Context, o openSweep, report *Report) error {
+		switch {
+		case clockErr != nil:
+			return nil
+		case o.plan != nil:
+			return d.finish(ctx, o.plan, now, report)
+		default:
+			return d.giveUp(ctx, o, now, report)
+		}
+	})
+	return report, errors.Join(clockErr, err)
+}
+
+// openSweep is a slot that is marked open: with its plan, or why that cannot be read, or neither while
+// there is none.
+type openSweep struct {
+	slot  time.Time
+	plan  *plan.Plan
+	fault error
 }
 
 // eachOpen finishes the dispatch of every open sweep, and then does what then does with it.
-func (d *Dispatcher) eachOpen(ctx context.Context, then func(context.Context, *plan.Plan, *Report) error) (Report, error) {
+func (d *Dispatcher) eachOpen(ctx context.Context, then func(context.Context, openSweep, *Report) error) (Report, error) {
 	var report Report
 	slots, err := d.Ledger.OpenSweeps(ctx)
 	if err != nil {
@@ -50,55 +80,74 @@ func (d *Dispatcher) eachOpen(ctx context.Context, then func(context.Context, *p
 			faults = append(faults, fmt.Errorf("resuming sweep %q: %w", wire.SlotName(slot), ctx.Err()))
 			break
 		}
-		p, err := d.resume(ctx, slot.UTC(), known, &report)
-		if err == nil && p != nil {
-			err = then(ctx, p, &report)
+		o, err := d.resume(ctx, slot.UTC(), known, &report)
+		if err == nil {
+			err = then(ctx, o, &report)
 		}
 		faults = append(faults, err)
 	}
 	return report, errors.Join(faults...)
 }
 
-// resume finishes the dispatch of an open slot, and returns its plan; nil if it has none.
-func (d *Dispatcher) resume(ctx context.Context, slot time.Time, known plans, report *Report) (*plan.Plan, error) {
-	p := known[wire.SlotName(slot)]
-	if p == nil {
-		var err error
-		if p, err = d.readPlan(ctx, slot); err != nil {
-			return nil, err
-		}
+// resume finishes the dispatch of an open slot.
+func (d *Dispatcher) resume(ctx context.Context, slot time.Time, known plans, report *Report) (openSweep, error) {
+	p, err := d.planOf(ctx, slot, known)
+	switch {
+	case isUnreadable(err):
+		report.Unreadable++
+		return openSweep{slot: slot, fault: err}, nil
+	case err != nil:
+		return openSweep{}, err
+	case p == nil:
+		return openSweep{slot: slot}, d.resumeUnplanned(ctx, slot, report)
 	}
-	if p == nil {
-		return nil, d.resumeUnplanned(ctx, slot, report)
-	}
-	known[wire.SlotName(slot)] = p
-	return p, d.deliver(ctx, p, known, report)
+	return openSweep{slot: slot, plan: p}, d.deliver(ctx, p, known, report)
 }
 
+// noPlan is why a slot is missed that was marked open and has no plan.
+const noPlan = "the handler ended before the plan was stored"
+
 // resumeUnplanned looks after a slot that is marked open and has no plan: its handler ended
-// between the two, or is just between them. So the mark stays as long as a plan may come.
+// between the two, or is just between them.
 func (d *Dispatcher) resumeUnplanned(ctx context.Context, slot time.Time, report *Report) error {
-	switch age := d.Now().Sub(slot); {
-	case age <= planLate:
+	if d.Now().Sub(slot) <= planLate {
 		return d.sweep(ctx, slot, report)
-	case age > MaxSlotAge:
-		if err := d.Ledger.ClearOpen(ctx, slot); err != nil {
-			return fmt.Errorf("closing sweep %q: %w", wire.SlotName(slot), err)
-		}
-		report.Closed++
-		return nil
 	}
-	// Missed supersedes nothing, and a plan that comes yet supersedes it.
-	err := d.Ledger.AdvanceHeader(ctx, ledger.Header{Slot: slot, State: ledger.Missed, Reason: "the handler ended before the plan was stored"})
-	if err != nil {
+	return d.recordMissed(ctx, slot, noPlan)
+}
+
+// recordMissed writes a header that supersedes nothing, and that a plan which comes yet supersedes.
+func (d *Dispatcher) recordMissed(ctx context.Context, slot time.Time, reason string) error {
+	if err := d.Ledger.AdvanceHeader(ctx, ledger.Header{Slot: slot, State: ledger.Missed, Reason: reason}); err != nil {
 		return fmt.Errorf("recording slot %q as missed: %w", wire.SlotName(slot), err)
 	}
 	return nil
 }
 
-// finish expires what did not come in time, and completes and closes the sweep when nothing more
-// is awaited.
-func (d *Dispatcher) finish(ctx context.Context, p *plan.Plan, report *Report) error {
+// giveUp takes away the mark of a slot without a plan that can be read. It stays as long as a
+// plan, or a version of the app that reads it, may come: documents of the slot would be accepted.
+func (d *Dispatcher) giveUp(ctx context.Context, o openSweep, now time.Time, report *Report) error {
+	if now.Sub(o.slot) <= MaxSlotAge {
+		return nil
+	}
+	reason := noPlan // resumeUnplanned has recorded it
+	if o.fault != nil {
+		reason = o.fault.Error()
+		if err := d.recordMissed(ctx, o.slot, reason); err != nil {
+			return err
+		}
+	}
+	if err := d.Ledger.ClearOpen(ctx, o.slot); err != nil {
+		return fmt.Errorf("closing sweep %q: %w", wire.SlotName(o.slot), err)
+	}
+	d.Log.Warn("a sweep was given up", "slot", wire.SlotName(o.slot), "reason", reason)
+	report.Closed++
+	return nil
+}
+
+// finish expires what did not come in time by now, and completes and closes the sweep when nothing
+// more is awaited.
+func (d *Dispatcher) finish(ctx context.Context, p *plan.Plan, now time.Time, report *Report) error {
 	slot := wire.SlotName(p.Slot)
 	header, stored, _, err := d.Ledger.Sweep(ctx, p.Slot)
 	if err != nil {
@@ -108,7 +157,6 @@ func (d *Dispatcher) finish(ctx context.Context, p *plan.Plan, report *Report) e
 	for _, e := range stored {
 		final[e.Key] = e.State.Final()
 	}
-	now := d.Now()
 	overdue := map[string][]plan.Assignment{} // by source: a partition of the tables each
 	for _, a := range p.Assignments {
 		if !final[keyOf(&a)] && now.After(a.Expires) {

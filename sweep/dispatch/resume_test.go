@@ -1,6 +1,7 @@
 package dispatch_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -188,22 +189,38 @@ func TestAMarkWithoutAPlan(t *testing.T) {
 		if report := b.resume(t); report.Closed != 1 || len(b.store.Open()) != 0 {
 			t.Errorf("report %+v, open %q", report, b.store.Open())
 		}
+		if header, _ := b.store.Book(wire.SlotName(slot)); header.State != ledger.Missed || header.Reason == "" {
+			t.Errorf("header %+v", header)
+		}
 	})
+}
+
+// failing is a store that does not give one slot's plan.
+type failing struct {
+	*storetest.Store
+	slot time.Time
+	err  error
+}
+
+func (f failing) ReadPlan(ctx context.Context, slot time.Time) ([]byte, bool, error) {
+	if slot.Equal(f.slot) {
+		return nil, false, f.err
+	}
+	return f.Store.ReadPlan(ctx, slot)
 }
 
 func TestASweepThatCannotBeResumedKeepsNoOtherFromIt(t *testing.T) {
 	b := newBench(t)
-	broken := slot.Add(10 * time.Minute)
 	b.sweep(t)
+	broken := slot.Add(10 * time.Minute)
 	if err := b.store.MarkOpen(t.Context(), broken); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.store.CreatePlan(t.Context(), broken, []byte(`{"version":99}`)); err != nil {
-		t.Fatal(err)
-	}
 	b.sleep(time.Hour)
-	report, err := b.dispatcher().Resume(t.Context())
-	if err == nil || !strings.Contains(err.Error(), `reading plan "20261130T1030"`) || report.Expired != runsPlanned || report.Closed != 1 {
+	d := b.dispatcher()
+	d.Mailbox = failing{b.store, broken, storetest.ErrInjected}
+	report, err := d.Resume(t.Context())
+	if err == nil || !strings.Contains(err.Error(), `reading plan "20261130T1030"`) || report.Expired != runsPlanned || report.Closed != 1 || report.Unreadable != 0 {
 		t.Errorf("report %+v, error %v", report, err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 const MaxSlotAge = 7 * 24 * time.Hour
 
 // Sweep plans the sweep of a slot, unless it is planned already, and tells the probers. Slots in
-// missed get ledger headers that say so, where there is none. Sweeping a slot again changes
+// missed get ledger headers that say so, as Miss does it. Sweeping a slot again changes
 // nothing. It never waits for a measurement.
 func (d *Dispatcher) Sweep(ctx context.Context, slot time.Time, missed []time.Time) (Report, error) {
 	var report Report
@@ -25,6 +25,13 @@ func (d *Dispatcher) Sweep(ctx context.Context, slot time.Time, missed []time.Ti
 	// The missed slots come last: they can wait, the probers cannot. And they come whatever became
 	// of this slot.
 	return report, errors.Join(err, d.miss(ctx, missed, &report))
+}
+
+// Miss records slots that nobody served and nobody will serve, where there is no header.
+func (d *Dispatcher) Miss(ctx context.Context, slots []time.Time) (Report, error) {
+	var report Report
+	err := d.miss(ctx, slots, &report)
+	return report, err
 }
 
 func (d *Dispatcher) sweep(ctx context.Context, slot time.Time, report *Report) error {
@@ -43,7 +50,7 @@ func (d *Dispatcher) sweep(ctx context.Context, slot time.Time, report *Report) 
 	}
 	report.Assignments += len(p.Assignments)
 	report.Planned += p.Runs()
-	return d.deliver(ctx, p, plans{wire.SlotName(slot): p}, report)
+	return d.deliver(ctx, p, plans{wire.SlotName(slot): {plan: p}}, report)
 }
 
 // plan plans a slot that has no plan, and stores the plan; the result is the winner's if somebody
@@ -101,26 +108,6 @@ func (d *Dispatcher) store(ctx context.Context, p *plan.Plan, report *Report) (*
 		err = fmt.Errorf("reading plan %q: somebody else stored it, and it is not there", wire.SlotName(p.Slot))
 	}
 	return winner, err
-}
-
-// readPlan reads a slot's plan; nil if there is none.
-func (d *Dispatcher) readPlan(ctx context.Context, slot time.Time) (*plan.Plan, error) {
-	body, found, err := d.Mailbox.ReadPlan(ctx, slot)
-	if err != nil {
-		return nil, fmt.Errorf("reading plan %q: %w", wire.SlotName(slot), err)
-	}
-	if !found {
-		return nil, nil
-	}
-	p, err := plan.Decode(body)
-	if err != nil {
-		return nil, fmt.Errorf("reading plan %q: %w", wire.SlotName(slot), err)
-	}
-	if p.Environment != d.Environment || !p.Slot.Equal(slot) {
-		return nil, fmt.Errorf("reading plan %q: it says environment %q and slot %q; the app's environment is %q",
-			wire.SlotName(slot), p.Environment, wire.SlotName(p.Slot), d.Environment)
-	}
-	return p, nil
 }
 
 func (d *Dispatcher) config(ctx context.Context) (*config.Config, []byte, error) {

@@ -277,6 +277,25 @@ func TestMissedSlotsGetHeadersWhereThereAreNone(t *testing.T) {
 	}
 }
 
+func TestMissedSlotsAreRecordedWithoutASweep(t *testing.T) {
+	b := newBench(t)
+	b.sweep(t)
+	earlier := slot.Add(-10 * time.Minute)
+	for _, want := range []int{1, 0} {
+		if report, err := b.dispatcher().Miss(t.Context(), []time.Time{earlier, slot}); err != nil || report != (dispatch.Report{Missed: want}) {
+			t.Errorf("report %+v, error %v: want %d missed", report, err, want)
+		}
+	}
+	for at, want := range map[time.Time]ledger.State{earlier: ledger.Missed, slot: ledger.Dispatched} {
+		if header, _ := b.store.Book(wire.SlotName(at)); header.State != want || (header.Reason == "") != (want != ledger.Missed) {
+			t.Errorf("header of %s is %+v: want %s", wire.SlotName(at), header, want)
+		}
+	}
+	if open := b.store.Open(); !slices.Equal(open, []string{wire.SlotName(slot)}) {
+		t.Errorf("open are %q", open)
+	}
+}
+
 // The handler ended between the plan and the ledger: the slot is not missed.
 func TestASlotWithAPlanIsNotMissed(t *testing.T) {
 	b := newBench(t)

@@ -31,6 +31,12 @@ type Item struct {
 // item of the inbox is taken all the same, and its beginning is returned.
 var ErrTooLarge = errors.New("too large")
 
+// ErrLocked is in the chain of the error for an item that storage does not let the app count, read or
+// remove, and nothing the app may do changes that: its sender holds a lease that the app may not
+// break, or has archived it or encrypted it with a key of its own. It waits until its sender, or an
+// operator, sets it free.
+var ErrLocked = errors.New("locked by its sender")
+
 // Outcome says what came of storing a document.
 type Outcome int
 

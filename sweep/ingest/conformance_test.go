@@ -252,7 +252,7 @@ func TestTheStoresKeepTheirPromises(t *testing.T) {
 
 func list(t *testing.T, w world) (items []inbox.Item) {
 	t.Helper()
-	for it, err := range w.Inbox(t.Context()) {
+	for it, err := range w.Inbox(t.Context(), 1000) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -249,13 +249,13 @@ func TestNothingIsTakenNearTheDeadline(t *testing.T) {
 	b.deliverAll(t, "0000000a", "westeurope", "northeurope")
 	g := b.ingester()
 	g.Concurrency = 1
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // the last half second takes nothing
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second) // 0.8 s are the caller's, and the 0.8 s before take nothing
 	defer cancel()
 	taken := 0
 	b.store.Before = func(op string) {
 		if op == "Take" {
 			taken++
-			time.Sleep(1600 * time.Millisecond)
+			time.Sleep(2500 * time.Millisecond)
 		}
 	}
 	report, err := g.Drain(ctx)

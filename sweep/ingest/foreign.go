@@ -78,8 +78,8 @@ type Outcome struct {
 // Refused says that a foreign document cannot be accepted. It is in quarantine; sending it again
 // does not help.
 type Refused struct {
-	// Status is HTTP's: 413 too large, 415 no format that is known, 400 not to be read, 422 read
-	// and not acceptable.
+	// Status is HTTP's: 413 too large, 415 no format that is known, 400 not to be read, 409 read
+	// and in conflict with another document that is stored, 422 read and not acceptable.
 	Status int
 	Reason string
 	// Cause has the *convert.Refusal in its chain, where the reason is one.
@@ -96,6 +96,8 @@ func refused(r *refusal) *Refused {
 	out := &Refused{Status: http.StatusUnprocessableEntity, Reason: r.Error(), Cause: r}
 	var c *convert.Refusal
 	switch {
+	case r.stage == stageConflict:
+		out.Status = http.StatusConflict
 	case r.stage == stageSize, errors.As(r, &c) && c.TooLarge:
 		out.Status = http.StatusRequestEntityTooLarge
 	case c != nil && c.Stage == convert.StageRecognise:
@@ -151,10 +153,11 @@ func (g *Ingester) openForeign(ctx context.Context, it inbox.Item, body []byte) 
 	if !sumForm.MatchString(sum) {
 		return handled{}, refuse(stageName, "inbox blob %q: want the SHA-256 of a foreign document in hexadecimal", it.Name)
 	}
-	d, err := g.read(body)
+	d, leave, err := g.read(ctx, body)
 	if err != nil {
 		return handled{}, err
 	}
+	defer leave()
 	if err := parameters(it.Meta).agree(d); err != nil {
 		return handled{}, refuse(stageForeign, "%w", err)
 	}
@@ -180,7 +183,10 @@ func (g *Ingester) openForeign(ctx context.Context, it inbox.Item, body []byte) 
 	for i := range rs {
 		rs[i].Document = blob
 	}
-	if err := g.Rows.PutResults(ctx, rs); err != nil {
+	switch err := g.Rows.AddForeign(ctx, rs); {
+	case errors.Is(err, result.ErrTaken):
+		return handled{}, refuse(stageConflict, "a run of its series in the same second is stored already, and is never replaced: %w", err)
+	case err != nil:
 		return handled{}, fmt.Errorf("storing the rows: %w", err)
 	}
 	if err := g.Rows.MarkDirty(ctx, rs); err != nil {

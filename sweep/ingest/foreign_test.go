@@ -141,7 +141,7 @@ func TestAForeignDocumentSurvivesStorageFaults(t *testing.T) {
 		}
 		return b.store.State()
 	}()
-	for _, op := range []string{"Take", "PutForeign", "PutResults", "MarkDirty", "Remove"} {
+	for _, op := range []string{"Take", "PutForeign", "AddForeign", "MarkDirty", "Remove"} {
 		for name, fault := range map[string]storetest.Fault{"not stored": storetest.NotStored, "stored anyway": storetest.StoredAnyway} {
 			t.Run(op+" "+name, func(t *testing.T) {
 				b := newBench(t)

@@ -10,6 +10,7 @@ import (
 	"context"
 	"iter"
 	"log/slog"
+	"sync"
 	"time"
 
 	"isochrone/sweep/inbox"
@@ -19,12 +20,16 @@ import (
 
 // Inbox is where documents wait (archive.Store).
 //
+// An error with result.ErrRefused in its chain is final, one with inbox.ErrLocked waits for the
+// item's sender, and every other is a fault that may pass; the same holds of the interfaces below.
+//
 // What a method has returned without an error is durable. All may be called at once, from
 // several processes. None retries beyond what its transport does: a call that fails may have
 // been carried out all the same, and the next Drain starts the document over.
 type Inbox interface {
-	// Inbox lists what waits, in pages. An error ends the sequence.
-	Inbox(ctx context.Context) iter.Seq2[inbox.Item, error]
+	// Inbox lists what waits, of each folder the first by name, most of them. An error ends the
+	// sequence.
+	Inbox(ctx context.Context, most int) iter.Seq2[inbox.Item, error]
 	// Take raises the item's attempts and then reads it; true if this caller has it. False: it is
 	// gone, or somebody else took it since it was listed. With inbox.ErrTooLarge it is taken,
 	// and its beginning returned. With any other error, taken has another ETag than it if the
@@ -62,6 +67,10 @@ type Archive interface {
 type Rows interface {
 	// PutResults replaces the results' rows.
 	PutResults(ctx context.Context, rs []result.Result) error
+	// AddForeign adds the rows of one foreign document, all or none. A row of the same document
+	// is fine. With result.ErrTaken another document has one of the rows; it stays, and none of
+	// this document's are left.
+	AddForeign(ctx context.Context, rs []result.Result) error
 	// PutLatest keeps the newest of each series; at the same slot expired gives way to a result.
 	PutLatest(ctx context.Context, rs []result.Result) error
 	// MarkDirty marks the hours and days of the results for recomputation.
@@ -75,8 +84,8 @@ type Ledger interface {
 	AdvanceEntries(ctx context.Context, es []ledger.Entry) error
 }
 
-// Ingester empties the inbox. It keeps nothing between calls; its methods may be called at once,
-// and in several processes.
+// Ingester empties the inbox. It keeps no documents between calls; its methods may be called at
+// once, and in several processes.
 type Ingester struct {
 	// Environment is the app's own. Documents and plans of another are refused.
 	Environment string
@@ -86,12 +95,26 @@ type Ingester struct {
 	Ledger      Ledger
 	Now         func() time.Time
 	Log         *slog.Logger
-	// Concurrency is how many documents are handled at once; 0 stands for DefaultConcurrency.
+	// Concurrency is how many documents one Drain handles at once; 0 stands for
+	// DefaultConcurrency.
 	Concurrency int
+	// Budget bounds the memory of the documents in hand, of all Ingesters that it is given to;
+	// nil stands for one of the Ingester's own.
+	Budget *Budget
+
+	once sync.Once
+	own  *Budget
 }
 
-// DefaultConcurrency bounds memory: a document may unpack to 32 MiB, and its samples and their
-// Parquet hold several times that for a moment.
+func (g *Ingester) budget() *Budget {
+	if g.Budget != nil {
+		return g.Budget
+	}
+	g.once.Do(func() { g.own = NewBudget() })
+	return g.own
+}
+
+// DefaultConcurrency is enough to be busy while storage answers. Memory is bounded by the Budget.
 const DefaultConcurrency = 8
 
 // Report counts what one Drain did, for one line of the caller's log. A repetition counts again:
@@ -101,7 +124,7 @@ type Report struct {
 	Received    int // documents stored, of planned assignments
 	Foreign     int // documents stored, of others
 	Quarantined int
-	Left        int // to be tried again: storage faults, panics, and what somebody else has
+	Left        int // to be tried again: storage faults, panics, what somebody else has or has locked
 	Rows        int
 	Samples     int
 	// Unfinished says that time ran out before every item was looked at.

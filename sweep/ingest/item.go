@@ -13,6 +13,7 @@ import (
 	"isochrone/sweep/convert"
 	"isochrone/sweep/inbox"
 	"isochrone/sweep/ledger"
+	"isochrone/sweep/result"
 )
 
 // MaxAttempts is how many times a document may be opened without coming to an end.
@@ -21,6 +22,7 @@ import (
 // process with it, and then nobody is left to count. What follows depends on how it ended:
 //
 //   - stored or refused: the document leaves the inbox, and the count with it;
+//   - storage refused what the document says: it is refused, for that will not change;
 //   - storage failed: not the document's fault, so the attempt is given back, and the document
 //     is tried at every tick for as long as it takes;
 //   - it panicked: the attempt stays counted, and the third one quarantines it;
@@ -49,6 +51,7 @@ const (
 	stagePlan     = "plan"
 	stageConflict = "conflict"
 	stageForeign  = "foreign"
+	stageStore    = "store"
 )
 
 const maxReasonBytes = 4 << 10
@@ -83,6 +86,11 @@ type handled struct {
 // handle takes an item and brings it to its end: stored, or in quarantine. An error says that it
 // is left in the inbox.
 func (g *Ingester) handle(ctx context.Context, listed inbox.Item, known *plans) (handled, error) {
+	leave, err := g.budget().body(ctx, listed)
+	if err != nil {
+		return handled{}, fmt.Errorf("taking %q: %w", listed.Name, err)
+	}
+	defer leave()
 	it, body, ok, err := g.Inbox.Take(ctx, listed)
 	switch {
 	case errors.Is(err, inbox.ErrTooLarge):
@@ -132,9 +140,14 @@ func (g *Ingester) open(ctx context.Context, it inbox.Item, body []byte, known *
 		}
 	}()
 	if isForeign(it) {
-		return g.openForeign(ctx, it, body)
+		done, err = g.openForeign(ctx, it, body)
+	} else {
+		done, err = g.openPlanned(ctx, it, body, known)
 	}
-	return g.openPlanned(ctx, it, body, known)
+	if errors.Is(err, result.ErrRefused) { // storable should have found it
+		return handled{}, refuse(stageStore, "storage cannot hold it: %w", err)
+	}
+	return done, err
 }
 
 // openPlanned stores a prober's document: the document itself, its samples, the rows, the newest
@@ -144,10 +157,11 @@ func (g *Ingester) openPlanned(ctx context.Context, it inbox.Item, body []byte, 
 	if err != nil {
 		return handled{}, refuse(stageName, "%w", err)
 	}
-	d, err := g.read(body)
+	d, leave, err := g.read(ctx, body)
 	if err != nil {
 		return handled{}, err
 	}
+	defer leave()
 	if age := g.Now().Sub(d.Slot); age > LateLimit {
 		return handled{}, refuse(stageTooLate, "its slot %s is %s old; documents are taken for %s", wire.SlotName(d.Slot), age.Round(time.Second), LateLimit)
 	}
@@ -198,24 +212,43 @@ func (g *Ingester) openPlanned(ctx context.Context, it inbox.Item, body []byte, 
 	return handled{document: blob, rows: len(rs), samples: samples}, nil
 }
 
-// read converts a body, and checks what holds for every document of this app.
-func (g *Ingester) read(body []byte) (*wire.Document, error) {
-	d, err := convert.Document(body)
+// read converts a body, when there is room for it, and checks what holds for every document of
+// this app. leave gives the room back.
+func (g *Ingester) read(ctx context.Context, body []byte) (d *wire.Document, leave func(), err error) {
+	packed, err := convert.Measure(body)
 	if err != nil {
-		stage := stageConvert
-		var r *convert.Refusal
-		if errors.As(err, &r) {
-			stage += string(r.Stage)
+		return nil, nil, refuseConvert(err)
+	}
+	release, err := g.budget().open(ctx, packed.Size())
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { // also when it panics
+		if leave == nil {
+			release()
 		}
-		return nil, refuse(stage, "%w", err)
+	}()
+	d, err = packed.Document()
+	if err != nil {
+		return nil, nil, refuseConvert(err)
 	}
 	if d.Environment != g.Environment {
-		return nil, refuse(stagePlan, "it is of environment %q, and this app serves %q", d.Environment, g.Environment)
+		return nil, nil, refuse(stagePlan, "it is of environment %q, and this app serves %q", d.Environment, g.Environment)
 	}
 	if err := storable(d); err != nil {
-		return nil, refuse(stageConvert+string(convert.StageCheck), "%w", err)
+		return nil, nil, refuse(stageConvert+string(convert.StageCheck), "%w", err)
 	}
-	return d, nil
+	return d, release, nil
+}
+
+// refuseConvert is what convert refused.
+func refuseConvert(err error) error {
+	stage := stageConvert
+	var r *convert.Refusal
+	if errors.As(err, &r) {
+		stage += string(r.Stage)
+	}
+	return refuse(stage, "%w", err)
 }
 
 // quarantine stores a refused body and why. The day is that of the item's creation, so that a

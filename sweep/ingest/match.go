@@ -104,6 +104,8 @@ func matchTimes(r *wire.Run, a *plan.Assignment) error {
 }
 
 // storable refuses what no row could hold, whoever sent it: storage would refuse it every time.
+// What is not here is bounded by wire's Validate, by convert, or by the samples. A test sends every
+// field's extremes to the real tables.
 func storable(d *wire.Document) error {
 	p := d.Provenance
 	for _, text := range []struct{ what, is string }{{"prober_version", p.ProberVersion}, {"image_digest", p.ImageDigest}, {"vm_size", p.VMSize}} {
@@ -113,12 +115,34 @@ func storable(d *wire.Document) error {
 	}
 	for i := range d.Runs {
 		r := &d.Runs[i]
-		if r.TCPInfo != nil && len(r.TCPInfo.CongestionControl) > maxTextBytes {
-			return fmt.Errorf("runs[%d]: congestion_control has %d bytes: want at most %d", i, len(r.TCPInfo.CongestionControl), maxTextBytes)
-		}
 		if c := r.Counts; max(c.Warmup, c.Duplicate) > maxCount {
 			return fmt.Errorf("runs[%d]: counts of %d warm-up samples and %d duplicates cannot be", i, c.Warmup, c.Duplicate)
 		}
+		if r.TCPInfo == nil {
+			continue
+		}
+		if err := storableTCP(r.TCPInfo); err != nil {
+			return fmt.Errorf("runs[%d]: tcp_info: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func storableTCP(t *wire.TCPInfo) error {
+	for _, n := range []struct {
+		what     string
+		is, most int64
+	}{
+		{"rtt_us", t.RTTUS, math.MaxInt64}, {"min_rtt_us", t.MinRTTUS, math.MaxInt64}, {"rttvar_us", t.RTTVarUS, math.MaxInt64},
+		{"retransmits", t.Retransmits, maxCount}, {"delivery_rate_bps", t.DeliveryRateBPS, math.MaxInt64},
+		{"mss_bytes", t.MSSBytes, math.MaxInt64}, {"congestion_window_segments", t.CongestionWindow, maxCount},
+	} {
+		if n.is < 0 || n.is > n.most {
+			return fmt.Errorf("%s is %d: want 0 to %d", n.what, n.is, n.most)
+		}
+	}
+	if n := len(t.CongestionControl); n > maxTextBytes {
+		return fmt.Errorf("congestion_control has %d bytes: want at most %d", n, maxTextBytes)
 	}
 	return nil
 }

@@ -113,6 +113,9 @@ var rogues = map[string]rogue{
 	"the app's own failure code":     {edit(func(d *wire.Document) { down(d).Failure = wire.FailureExpired }), "convert/check", "is the app's to say"},
 	"another document version":       {edit(func(d *wire.Document) { d.Version = 99 }), "convert/check", "version 99"},
 	"a duplicate count too large":    {edit(func(d *wire.Document) { west(d).Counts.Duplicate = 1 << 40 }), "convert/", "1099511627776"},
+	"retransmits beyond 32 bits":     {edit(func(d *wire.Document) { west(d).TCPInfo = &wire.TCPInfo{Retransmits: 1 << 31} }), "convert/check", "retransmits is 2147483648: want 0 to 2147483647"},
+	"a window beyond 32 bits":        {edit(func(d *wire.Document) { west(d).TCPInfo = &wire.TCPInfo{CongestionWindow: 1 << 40} }), "convert/check", "congestion_window_segments is 1099511627776"},
+	"a round trip below zero":        {edit(func(d *wire.Document) { west(d).TCPInfo = &wire.TCPInfo{RTTUS: -1} }), "convert/check", "tcp_info: rtt_us is -1"},
 	"a provenance of 3 KiB":          {edit(func(d *wire.Document) { d.Provenance.VMSize = strings.Repeat("x", 3000) }), "convert/check", "vm_size has 3000 bytes"},
 }
 

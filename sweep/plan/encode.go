@@ -1,11 +1,9 @@
 package plan
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -32,12 +30,14 @@ func Encode(p *Plan) ([]byte, error) {
 }
 
 // Decode reads a stored plan, and checks all that it says of itself: only then may documents be
-// matched with it.
+// matched with it. Fields that it does not know are left alone: whoever rolls the app back must be
+// able to go on with what the newer one planned. A plan in which what is known means something
+// else has another version, and is refused.
 func Decode(body []byte) (*Plan, error) {
 	if len(body) > MaxBytes {
 		return nil, fmt.Errorf("reading a plan: %d bytes: want at most %d", len(body), MaxBytes)
 	}
-	// The version comes first: a plan of another version may have other fields.
+	// The version comes first: fields of another version may not even have the same types.
 	var head struct {
 		Version int `json:"version"`
 	}
@@ -47,14 +47,9 @@ func Decode(body []byte) (*Plan, error) {
 	if head.Version != Version {
 		return nil, fmt.Errorf("reading a plan: version %d: this program reads plan version %d", head.Version, Version)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.DisallowUnknownFields()
 	var p Plan
-	if err := decoder.Decode(&p); err != nil {
+	if err := json.Unmarshal(body, &p); err != nil {
 		return nil, fmt.Errorf("reading a plan: %w", err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("reading a plan: something follows it")
 	}
 	if err := p.validate(); err != nil {
 		return nil, fmt.Errorf("reading plan %q: %w", wire.SlotName(p.Slot), err)

@@ -51,7 +51,7 @@ func TestHostilePlansAreRefused(t *testing.T) {
 	for _, c := range []struct{ name, old, new, want string }{
 		{"version", `"version":1`, `"version":2`, "version 2: this program reads plan version 1"},
 		{"no version", `"version":1,`, ``, "version 0"},
-		{"unknown field", `"version":1`, `"version":1,"colour":"red"`, `unknown field "colour"`},
+		{"newer version with unknown fields", `"version":1`, `"version":2,"colour":"red"`, "version 2: this program reads plan version 1"},
 		{"environment", `"environment":"test"`, `"environment":"TEST"`, `environment "TEST": want`},
 		{"other environment", `"environment":"test"`, `"environment":"prod"`, "assignments[0]: id"},
 		{"slot", `"slot":"2026-11-30T10:20:00Z"`, `"slot":"2026-11-30T10:20:30Z"`, "want a whole minute"},
@@ -69,7 +69,7 @@ func TestHostilePlansAreRefused(t *testing.T) {
 		{"product of runs and samples", `"count":20`, `"count":90000`, "deadline"},
 		{"deadline", `"deadline":"2026-11-30T10:2`, `"deadline":"2026-11-30T09:2`, "do not follow each other"},
 		{"start before slot", `"start":"2026-11-30T10:2`, `"start":"2026-11-30T10:1`, "do not follow each other"},
-		{"no runs", `"runs":[{"target":"eastus","path":"public","failure":"target_down"},`, `"runs":[],"runs2":[`, "unknown field"},
+		{"no runs", `"runs":[{"target":"eastus","path":"public","failure":"target_down"},`, `"runs":[],"runs2":[`, "0 runs of"},
 		{"target", `"target":"northeurope"`, `"target":"north/europe"`, `target "north/europe": want`},
 		{"target is source", `"target":"eastus"`, `"target":"brazilsouth"`, `target "brazilsouth" is its own source`},
 		{"run twice", `"target":"northeurope"`, `"target":"eastus"`, `"eastus" over "public" is there twice`},
@@ -93,6 +93,30 @@ func TestHostilePlansAreRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		} else if len(err.Error()) > 1000 {
 			t.Errorf("%s: the error has %d characters", c.name, len(err.Error()))
+		}
+	}
+}
+
+// An app that is rolled back goes on with what the newer one planned: the same version with more in it.
+func TestFieldsThatANewerAppAddsAreLeftAlone(t *testing.T) {
+	body := encoded(t)
+	for _, c := range []struct{ old, new string }{
+		{`"version":1`, `"version":1,"rounds":[{"guard":"1s"}]`},
+		{`"part":0`, `"part":0,"round":3`},
+		{`"failure":"target_down"`, `"failure":"target_down","since":"2026-11-30T10:00:00Z"`},
+		{`"count":20`, `"count":20,"streams":4`},
+	} {
+		newer := bytes.Replace(body, []byte(c.old), []byte(c.new), 1)
+		if bytes.Equal(newer, body) {
+			t.Fatalf("the plan has no %s", c.old)
+		}
+		p, err := Decode(newer)
+		if err != nil {
+			t.Errorf("with %s: %v", c.new, err)
+			continue
+		}
+		if again, err := Encode(p); err != nil || !bytes.Equal(again, body) {
+			t.Errorf("with %s what is known of it became %s (%v)", c.new, again, err)
 		}
 	}
 }

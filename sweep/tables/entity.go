@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf16"
+
+	"isochrone/sweep/result"
 )
 
 // What the service holds an entity to. Azurite accepts more, so we refuse it ourselves.
@@ -21,7 +23,7 @@ const (
 // ErrRefused is in the chain of every error that says that the service was not asked, because
 // it would refuse the data, or because the data belong to another environment. Trying again
 // gives the same.
-var ErrRefused = errors.New("refused")
+var ErrRefused = result.ErrRefused
 
 // An entity is one row on its way to the service.
 type entity struct {

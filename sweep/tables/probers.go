@@ -22,6 +22,13 @@ type proberRow struct {
 	Registration       string
 }
 
+// clockSkew is how far a prober's clock may be ahead of the service's: both follow NTP, and are
+// seldom more than a second apart.
+const clockSkew = 5 * time.Second
+
+// storedAt is when the service stored a row, by its own clock. Rows have it without our writing it.
+type storedAt struct{ Timestamp time.Time }
+
 var proberFields = slices.Concat([]field[proberRow]{
 	text("region", "the prober's Azure region", func(p *proberRow) *string { return &p.Region }),
 	instant("started", "when its program started", func(p *proberRow) *time.Time { return &p.Started }),
@@ -29,8 +36,8 @@ var proberFields = slices.Concat([]field[proberRow]{
 	number("heartbeat_interval_s", "s", "how often it says so; three without one and it is down", func(p *proberRow) **float64 { return &p.IntervalS }),
 }, splitText("registration", "the whole registration as JSON, version 1", func(p *proberRow) *string { return &p.Registration }))
 
-// PutProbers stores registrations, each unless a later heartbeat of the same prober is stored.
-// One that is not valid, or another environment's, is refused, and none is written.
+// PutProbers stores registrations, each unless a later heartbeat of the same prober is stored. A
+// heartbeat that lay in the future when it was stored was a wrong clock's, and gives way to any. One that is not valid, or another environment's, is refused, and none is written.
 func (s *Store) PutProbers(ctx context.Context, rs []wire.Registration) error {
 	updates := make([]update, 0, len(rs))
 	newest := map[string]int{}
@@ -82,7 +89,12 @@ func proberUpdate(r wire.Registration) (update, error) {
 		if err := decode(old, proberFields, &was); err != nil {
 			return entity{}, false, err
 		}
-		return e, heartbeat.After(was.Heartbeat), nil
+		var at storedAt
+		if err := json.Unmarshal(old, &at); err != nil {
+			return entity{}, false, fmt.Errorf("reading when a row was stored: %w", err)
+		}
+		future := !at.Timestamp.IsZero() && was.Heartbeat.After(at.Timestamp.Add(clockSkew))
+		return e, heartbeat.After(was.Heartbeat) || future && !heartbeat.Equal(was.Heartbeat), nil
 	}}, nil
 }
 

@@ -2,6 +2,7 @@ package tables
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -138,7 +139,7 @@ func tcpNumber(name, unit, meaning string, at func(*wire.TCPInfo) *int64) field[
 			}
 			return float64(*at(r.TCPInfo))
 		},
-		func(r *Row, v any) { *at(r.tcp()) = int64(v.(float64)) }}
+		func(r *Row, v any) { *at(r.tcp()) = whole(v.(float64)) }}
 }
 
 func tcpCount(name, unit, meaning string, at func(*wire.TCPInfo) *int64) field[Row] {
@@ -150,6 +151,15 @@ func tcpCount(name, unit, meaning string, at func(*wire.TCPInfo) *int64) field[R
 			return int(*at(r.TCPInfo))
 		},
 		func(r *Row, v any) { *at(r.tcp()) = int64(v.(int)) }}
+}
+
+// whole is a Double as a whole number. The largest int64 is stored as the Double next to it, which is
+// one too large.
+func whole(v float64) int64 {
+	if v >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(v)
 }
 
 // provenanceFields say what made the measurement.
@@ -164,7 +174,7 @@ var provenanceFields = []field[Row]{
 			}
 			return float64(*r.Provenance.ClockErrorNS) / 1000
 		},
-		func(r *Row, v any) { n := int64(v.(float64)*1000 + 0.5); r.Provenance.ClockErrorNS = &n }},
+		func(r *Row, v any) { n := whole(v.(float64)*1000 + 0.5); r.Provenance.ClockErrorNS = &n }},
 	number("cpu_steal_ratio", "ratio", "part of the time in which the hypervisor ran something else", func(r *Row) **float64 { return &r.Provenance.CPUStealRatio }),
 }
 

@@ -39,27 +39,9 @@ func (s *Store) AddExpired(ctx context.Context, rs []result.Result) error {
 // putRuns makes the rows, all of them before the first is written, and writes them month by
 // month.
 func (s *Store) putRuns(ctx context.Context, rs []result.Result, kind aztables.TransactionType, write func(context.Context, string, []operation) error) error {
-	months := map[string][]operation{}
-	for i := range rs {
-		if err := s.checkResult(&rs[i]); err != nil {
-			return fmt.Errorf("storing runs: %w", err)
-		}
-		partition, row, err := runKey(rs[i].Series, rs[i].Slot)
-		if err != nil {
-			return fmt.Errorf("storing runs: %w: %w", ErrRefused, err)
-		}
-		r := newRow(&rs[i])
-		e, err := encode(partition, row, rowFields, &r)
-		if err != nil {
-			return fmt.Errorf("storing runs: %w", err)
-		}
-		table := s.monthName(runsTables, rs[i].Slot)
-		months[table] = append(months[table], operation{entity: e, kind: kind})
-	}
-	for _, ops := range months {
-		if _, err := batches(ops); err != nil { // before any month is written
-			return fmt.Errorf("storing runs: %w", err)
-		}
+	months, err := s.makeRuns(rs, kind)
+	if err != nil {
+		return err
 	}
 	for table, ops := range months {
 		if err := write(ctx, table, ops); err != nil {
@@ -67,6 +49,33 @@ func (s *Store) putRuns(ctx context.Context, rs []result.Result, kind aztables.T
 		}
 	}
 	return nil
+}
+
+// makeRuns makes the operations that store the results, by table.
+func (s *Store) makeRuns(rs []result.Result, kind aztables.TransactionType) (map[string][]operation, error) {
+	months := map[string][]operation{}
+	for i := range rs {
+		if err := s.checkResult(&rs[i]); err != nil {
+			return nil, fmt.Errorf("storing runs: %w", err)
+		}
+		partition, row, err := runKey(rs[i].Series, rs[i].Slot)
+		if err != nil {
+			return nil, fmt.Errorf("storing runs: %w: %w", ErrRefused, err)
+		}
+		r := newRow(&rs[i])
+		e, err := encode(partition, row, rowFields, &r)
+		if err != nil {
+			return nil, fmt.Errorf("storing runs: %w", err)
+		}
+		table := s.monthName(runsTables, rs[i].Slot)
+		months[table] = append(months[table], operation{entity: e, kind: kind})
+	}
+	for _, ops := range months {
+		if _, err := batches(ops); err != nil { // before any month is written
+			return nil, fmt.Errorf("storing runs: %w", err)
+		}
+	}
+	return months, nil
 }
 
 // add writes rows that do not exist yet. One existing row makes its whole batch fail; that batch

@@ -247,20 +247,3 @@ func TestDirtyMarksAreOneAnHourAndOneADayAndGetANewETag(t *testing.T) {
 		t.Errorf("ETags %s and %s, %v", before, after, err)
 	}
 }
-
-func TestProbersKeepTheLastHeartbeat(t *testing.T) {
-	s, ctx := newStore(t), background(t)
-	clock := int64(1234)
-	weu, neu := registration(s.environment, "westeurope", slot0), registration(s.environment, "northeurope", slot0)
-	weu.Provenance.ClockErrorNS = &clock
-	weu.Addresses[0].Host = "<weu.example.com>&'"
-	must(t, s.PutProbers(ctx, []wire.Registration{weu, neu}))
-	later := registration(s.environment, "northeurope", slot0.Add(30*time.Second))
-	later.Provenance.ProberVersion = "1.2.4"
-	must(t, s.PutProbers(ctx, []wire.Registration{later}))
-	must(t, s.PutProbers(ctx, []wire.Registration{neu, weu}))
-	got, err := s.Probers(ctx)
-	if d := cmp.Diff([]wire.Registration{later, weu}, got); err != nil || d != "" {
-		t.Errorf("%v (-want +got):\n%s", err, d)
-	}
-}

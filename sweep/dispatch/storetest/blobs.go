@@ -10,6 +10,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"isochrone/prober/wire"
@@ -122,12 +123,16 @@ func (s *Store) Registrations(_ context.Context) (out []inbox.Registered, err er
 }
 
 // Inbox implements ingest.Inbox.
-func (s *Store) Inbox(_ context.Context) iter.Seq2[inbox.Item, error] {
+func (s *Store) Inbox(_ context.Context, most int) iter.Seq2[inbox.Item, error] {
 	return func(yield func(inbox.Item, error) bool) {
 		var listed []inbox.Item
 		err := s.call("Inbox", func() {
+			seen := map[string]int{}
 			for _, name := range slices.Sorted(maps.Keys(s.items)) {
-				listed = append(listed, s.items[name].Item)
+				folder, _, _ := strings.Cut(name, "/")
+				if seen[folder]++; seen[folder] <= most {
+					listed = append(listed, s.items[name].Item)
+				}
 			}
 		})
 		if err != nil {

@@ -25,6 +25,26 @@ func (s *Store) PutResults(_ context.Context, rs []result.Result) error {
 	})
 }
 
+// AddForeign implements ingest.Rows.
+func (s *Store) AddForeign(_ context.Context, rs []result.Result) error {
+	var taken error
+	err := s.call("AddForeign", func() {
+		for i := range rs {
+			if is, ok := s.rows[rowKey(&rs[i])]; ok && is.Document != rs[i].Document {
+				taken = fmt.Errorf("storing the run of %s: %w, from %q", rs[i].Series, result.ErrTaken, is.Document)
+				return
+			}
+		}
+		for i := range rs {
+			s.rows[rowKey(&rs[i])] = rs[i]
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return taken
+}
+
 // AddExpired implements dispatch.Rows.
 func (s *Store) AddExpired(_ context.Context, rs []result.Result) error {
 	return s.call("AddExpired", func() {
@@ -112,6 +132,12 @@ func (s *Store) OpenSweeps(_ context.Context) (out []time.Time, err error) {
 // ClearOpen implements dispatch.Ledger.
 func (s *Store) ClearOpen(_ context.Context, slot time.Time) error {
 	return s.call("ClearOpen", func() { delete(s.open, wire.SlotName(slot)) })
+}
+
+// ServiceTime implements dispatch.Clock. Like the real one it knows no parts of a second.
+func (s *Store) ServiceTime(context.Context) (now time.Time, err error) {
+	err = s.call("ServiceTime", func() { now = s.Clock().UTC().Truncate(time.Second) })
+	return now, err
 }
 
 // PutProbers implements dispatch.Ledger.

@@ -5,6 +5,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -28,6 +29,10 @@ const (
 	StoredAnyway
 	// Dead: the process has ended: nothing that it does from here on has any effect.
 	Dead
+	// Refused: it changed nothing, and never will (result.ErrRefused).
+	Refused
+	// Locked: it changed nothing, because the item's sender does not let it (inbox.ErrLocked).
+	Locked
 )
 
 // Faults are the ways to fail a call of an operation, by name, for tests that go through all: each
@@ -35,7 +40,7 @@ const (
 func Faults(call int, op string) map[string]func(int, string) Fault {
 	out := map[string]func(int, string) Fault{"not stored": At(call, NotStored), "process ended": From(call)}
 	switch op {
-	case "Config", "ReadPlan", "ReadCurrent", "Registrations", "OpenSweeps", "Sweep", "Inbox":
+	case "Config", "ReadPlan", "ReadCurrent", "Registrations", "OpenSweeps", "Sweep", "Inbox", "ServiceTime":
 	default:
 		out["stored anyway"] = At(call, StoredAnyway)
 	}
@@ -84,6 +89,8 @@ type Store struct {
 	// Before, if it is set, is called at the beginning of every call, without any lock held:
 	// tests hold a handler up in it, or change who comes first.
 	Before func(op string)
+	// Clock is the service's. It must be set for ServiceTime.
+	Clock func() time.Time
 
 	lock  sync.Mutex
 	calls []string
@@ -158,8 +165,13 @@ func (s *Store) call(op string, act func()) error {
 		fault = s.Fault(len(s.calls), op)
 	}
 	s.calls = append(s.calls, op)
-	if fault == NotStored || fault == Dead {
+	switch fault {
+	case NotStored, Dead:
 		return ErrInjected
+	case Refused:
+		return fmt.Errorf("%w: %w", ErrInjected, result.ErrRefused)
+	case Locked:
+		return fmt.Errorf("%w: %w", ErrInjected, inbox.ErrLocked)
 	}
 	act()
 	if fault == StoredAnyway {
