@@ -96,7 +96,7 @@ func TestTheREADMEsCommands(t *testing.T) {
 	}
 
 	var script strings.Builder
-	script.WriteString("set -euo pipefail\n")
+	script.WriteString("set -euo pipefail\ntrap 'echo \"failed: $BASH_COMMAND\"' ERR\n")
 	for _, b := range blocks {
 		switch {
 		case b.language == "sh" && (b.text == "make run\n" || b.text == "make test\n"):
@@ -106,6 +106,7 @@ func TestTheREADMEsCommands(t *testing.T) {
 			script.WriteString("/usr/bin/python3 - <<'PYTHON'\n" + b.text + "PYTHON\n")
 		}
 	}
+	script.WriteString(inline(t, root))
 	shell := exec.CommandContext(ctx, "bash", "-c", script.String())
 	shell.Dir = root
 	answer, err := shell.CombinedOutput()
@@ -134,6 +135,51 @@ func TestTheREADMEsCommands(t *testing.T) {
 		t.Errorf("the settings of a stack that has ended are left behind (%v)", err)
 	}
 	compareShape(t, blocks, out.String())
+}
+
+// inText is how each command that the README names within its text is run: as it stands, with the
+// file that the text is about, or (empty) not here, because this test or .ci/run is it.
+var inText = map[string]string{
+	"make run":                         "",
+	"make check":                       "",
+	"make help":                        "make help",
+	"make deps":                        "make deps",
+	"bin/prober help":                  "bin/prober help",
+	"bin/sweep check":                  "bin/sweep check infra/local/sweep.yaml",
+	"bin/sweep config push":            "bin/sweep config push infra/local/sweep.yaml",
+	"bin/sweep status":                 "bin/sweep status",
+	"bin/sweep completion bash --help": "bin/sweep completion bash --help",
+	"make run ONCE=1":                  "make run ONCE=1", // a second copy, beside the one that runs
+}
+
+// inline is a script of the commands that the README names within its text. The second copy comes
+// last: it takes .local/env over.
+func inline(t *testing.T, root string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{}
+	for _, m := range regexp.MustCompile("`((?:make|bin/[a-z]+)(?: [^`]*)?)`").FindAllStringSubmatch(string(text), -1) {
+		named[m[1]] = true
+	}
+	var script strings.Builder
+	for command := range named {
+		line, known := inText[command]
+		switch {
+		case !known:
+			t.Errorf("the README names %q, and this test does not know how to run it", command)
+		case command != "make run ONCE=1":
+			script.WriteString(line + "\n")
+		}
+	}
+	for command := range inText {
+		if !named[command] {
+			t.Errorf("the README does not name %q any more", command)
+		}
+	}
+	return script.String() + inText["make run ONCE=1"] + "\n"
 }
 
 // stillRunning lists the processes whose program or script lies below the repository.
