@@ -182,7 +182,7 @@ func inline(t *testing.T, root string) string {
 	return script.String() + inText["make run ONCE=1"] + "\n"
 }
 
-// stillRunning lists the processes whose program or script lies below the repository.
+// stillRunning lists the processes of this repository's stacks; another clone's do not count.
 func stillRunning(t *testing.T, root string) (found []string) {
 	t.Helper()
 	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -196,8 +196,10 @@ func stillRunning(t *testing.T, root string) (found []string) {
 		}
 		command := strings.ReplaceAll(string(raw), "\x00", " ")
 		exe, _ := os.Readlink(filepath.Join(filepath.Dir(name), "exe"))
-		if strings.HasPrefix(exe, filepath.Join(root, "bin")) || strings.HasPrefix(exe, filepath.Join(root, "dist")) ||
-			strings.Contains(command, filepath.Join(root, ".local")) || strings.Contains(command, ".local/run-") {
+		cwd, _ := os.Readlink(filepath.Join(filepath.Dir(name), "cwd"))
+		// The storage emulator is node; its folder is named relative to where it was started.
+		if strings.HasPrefix(exe, filepath.Join(root, "bin")+"/") || strings.HasPrefix(exe, filepath.Join(root, "dist")+"/") ||
+			cwd == root && strings.Contains(command, ".local/run-") {
 			found = append(found, command)
 		}
 	}
