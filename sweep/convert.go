@@ -16,9 +16,6 @@ import (
 	"isochrone/sweep/tables"
 )
 
-// toolIsochrone is the tool of documents v1 that did not come from a planned assignment.
-const toolIsochrone = "isochrone"
-
 func newConvert(s *session) *cobra.Command {
 	var store bool
 	var format string
@@ -112,7 +109,7 @@ func (c *converter) file(ctx context.Context, name string) error {
 	} else if err != nil {
 		return err
 	}
-	records, err := c.convert(body)
+	records, err := c.convert(ctx, body)
 	if err != nil && c.ingester == nil {
 		c.refuse(name, err)
 		return nil
@@ -124,23 +121,26 @@ func (c *converter) file(ctx context.Context, name string) error {
 	return nil
 }
 
-func (c *converter) convert(body []byte) ([]runRecord, error) {
-	d, err := convert.Document(body)
-	if err != nil {
-		return nil, err
-	}
-	environment := d.Environment
+// convert says what would be stored of a document: exactly what Results accepts is accepted.
+func (c *converter) convert(ctx context.Context, body []byte) ([]runRecord, error) {
+	environment := ""
 	if c.environment != "" || c.env.get(account.EnvEnvironment) != "" {
+		var err error
 		if environment, err = c.environmentName(); err != nil {
 			return nil, err
 		}
+	} else { // without a setting, the document's own
+		d, err := convert.Document(body)
+		if err != nil {
+			return nil, err
+		}
+		environment = d.Environment
 	}
-	if d.Environment != environment {
-		return nil, fmt.Errorf("the document is of environment %q, and the setting says %q", d.Environment, environment)
+	converting := ingest.Ingester{Environment: environment, Now: c.env.now}
+	results, err := converting.Convert(ctx, body, ingest.Parameters{})
+	if refused, ok := errors.AsType[*ingest.Refused](err); ok {
+		return nil, errors.New(refused.Reason)
 	}
-	results, err := convert.Results(d, convert.Identity{
-		Environment: environment, Source: d.Source, Probe: wire.ForeignPrefix + d.Probe, Tool: toolIsochrone,
-	})
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,8 @@ const (
 	FailureTargetDown Failure = "target_down"
 	// FailureExpired: no result came from the source before the run expired. Only the app says so.
 	FailureExpired Failure = "expired"
-	// FailureCanceled: the source stopped, or its deadline passed, before the sample was sent.
+	// FailureCanceled: the source stopped, or its deadline passed, before the sample was sent, or
+	// before it had its whole timeout to be answered. The latter are no loss.
 	FailureCanceled Failure = "canceled"
 	// FailureProtocol: the target answered with something that the kind does not allow.
 	FailureProtocol Failure = "protocol"

@@ -86,8 +86,8 @@ func DeriveSession(seed Key, s Series, slot time.Time) (SessionID, Key, error) {
 // closes without a byte; one that does proves that it knows the key too, and only then payload
 // flows:
 //
-//	client -> reflector   session id (16) | client nonce (16) | HMAC-SHA-256(key, "isochrone client 1" | kind | id | client nonce) (32)
-//	reflector -> client   reflector nonce (16) | HMAC-SHA-256(key, "isochrone reflector 1" | kind | id | client nonce | reflector nonce) (32)
+//	client -> reflector   session id (16), client nonce (16), HMAC-SHA-256(key, "isochrone client 1|" kind "|" id client-nonce) (32)
+//	reflector -> client   reflector nonce (16), HMAC-SHA-256(key, "isochrone reflector 1|" kind "|" id client-nonce reflector-nonce) (32)
 const (
 	ClientHelloBytes    = 64
 	ReflectorHelloBytes = 48

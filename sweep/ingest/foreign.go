@@ -134,6 +134,49 @@ func (g *Ingester) Foreign(ctx context.Context, body []byte, p Parameters) (Outc
 	return Outcome{Stored: done.stored, Document: done.document, Rows: done.rows}, nil
 }
 
+// Convert says what Foreign would store of a document, and stores nothing: it needs no more of the
+// Ingester than Environment and Now. The error is a *Refused, or that of ctx.
+func (g *Ingester) Convert(ctx context.Context, body []byte, p Parameters) ([]result.Result, error) {
+	p, err := p.checked()
+	if err != nil {
+		return nil, refused(&refusal{stageForeign, err})
+	}
+	rs, leave, err := g.foreignResults(ctx, body, p)
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return nil, refused(r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	leave()
+	return rs, nil
+}
+
+// foreignResults converts a foreign document and checks what has to hold for one. leave gives
+// back the room that it takes.
+func (g *Ingester) foreignResults(ctx context.Context, body []byte, p Parameters) (rs []result.Result, leave func(), err error) {
+	d, leave, err := g.read(ctx, body)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err = p.agree(d); err != nil {
+		err = refuse(stageForeign, "%w", err)
+	} else if err = g.plausible(d); err == nil {
+		rs, err = convert.Results(d, convert.Identity{Environment: g.Environment, Source: d.Source, Probe: wire.ForeignPrefix + d.Probe, Tool: documentTool})
+		if err == nil {
+			err = distinct(rs)
+		}
+		if err != nil {
+			err = refuse(stageForeign, "%w", err)
+		}
+	}
+	if err != nil {
+		leave()
+		return nil, nil, err
+	}
+	return rs, leave, nil
+}
+
 // refuseUnseen quarantines what the inbox would not take.
 func (g *Ingester) refuseUnseen(ctx context.Context, body []byte, r *refusal) error {
 	it := inbox.Item{Name: wire.InboxForeignFolder + "/", Created: g.Now()}
@@ -153,24 +196,11 @@ func (g *Ingester) openForeign(ctx context.Context, it inbox.Item, body []byte) 
 	if !sumForm.MatchString(sum) {
 		return handled{}, refuse(stageName, "inbox blob %q: want the SHA-256 of a foreign document in hexadecimal", it.Name)
 	}
-	d, leave, err := g.read(ctx, body)
+	rs, leave, err := g.foreignResults(ctx, body, parameters(it.Meta))
 	if err != nil {
 		return handled{}, err
 	}
 	defer leave()
-	if err := parameters(it.Meta).agree(d); err != nil {
-		return handled{}, refuse(stageForeign, "%w", err)
-	}
-	if err := g.plausible(d); err != nil {
-		return handled{}, err
-	}
-	rs, err := convert.Results(d, convert.Identity{Environment: g.Environment, Source: d.Source, Probe: wire.ForeignPrefix + d.Probe, Tool: documentTool})
-	if err != nil {
-		return handled{}, refuse(stageForeign, "%w", err)
-	}
-	if err := distinct(rs); err != nil {
-		return handled{}, refuse(stageForeign, "%w", err)
-	}
 	meta, err := json.Marshal(it.Meta) // sorted by key
 	if err != nil {
 		return handled{}, refuse(stageForeign, "encoding its parameters: %w", err)

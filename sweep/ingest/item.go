@@ -233,7 +233,7 @@ func (g *Ingester) read(ctx context.Context, body []byte) (d *wire.Document, lea
 		return nil, nil, refuseConvert(err)
 	}
 	if d.Environment != g.Environment {
-		return nil, nil, refuse(stagePlan, "it is of environment %q, and this app serves %q", d.Environment, g.Environment)
+		return nil, nil, refuse(stagePlan, "it is of environment %q, and the setting says %q", d.Environment, g.Environment)
 	}
 	if err := storable(d); err != nil {
 		return nil, nil, refuse(stageConvert+string(convert.StageCheck), "%w", err)

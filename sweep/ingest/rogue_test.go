@@ -61,7 +61,7 @@ var rogues = map[string]rogue{
 		d.Assignment = westeuropesID
 		return wire.InboxBlob("northeurope", slot, northeuropeID, d.Attempt)
 	}, "plan", `the document says assignment "` + westeuropesID + `"`},
-	"another environment":  {edit(func(d *wire.Document) { d.Environment = "prod" }), "plan", `it is of environment "prod", and this app serves "test1"`},
+	"another environment":  {edit(func(d *wire.Document) { d.Environment = "prod" }), "plan", `it is of environment "prod", and the setting says "test1"`},
 	"an unknown id":        {edit(func(d *wire.Document) { d.Assignment = strings.Repeat("0", 32) }), "plan", `has no assignment "0000`},
 	"a slot without plan":  {edit(func(d *wire.Document) { d.Slot = slot.Add(-10 * time.Minute) }), "plan", "no sweep was planned for slot 20261130T1010"},
 	"a slot of next year":  {edit(func(d *wire.Document) { d.Slot = slot.AddDate(1, 0, 0) }), "plan", "no sweep was planned"},

@@ -26,7 +26,7 @@ type Column struct {
 	Meaning string
 }
 
-// Table describes a table: the documentation is held against it.
+// Table describes a table. docs/formats.md is held against Columns by a test.
 type Table struct {
 	// Name with <env>, and <yyyymm> where there is a table a month.
 	Name         string

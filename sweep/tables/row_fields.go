@@ -59,7 +59,7 @@ var rowFields = slices.Concat([]field[Row]{
 	number("rtt_stddev_us", "µs", "standard deviation of the sample", func(r *Row) **float64 { return &r.StddevUS }),
 	number("rtt_jitter_us", "µs", "smoothed mean deviation of consecutive round trips (RFC 3550)", func(r *Row) **float64 { return &r.JitterUS }),
 	number("rtt_pdv_us", "µs", "p95 − p50 (RFC 5481)", func(r *Row) **float64 { return &r.PDVUS }),
-	number("loss_ratio", "ratio", "lost / sent; absent when nothing was sent", func(r *Row) **float64 { return &r.LossRatio }),
+	number("loss_ratio", "ratio", "lost / sent, without the samples canceled in flight; absent when none is left", func(r *Row) **float64 { return &r.LossRatio }),
 	number("loss_ratio_low", "ratio", "lower end of its Wilson interval at 95 %", func(r *Row) **float64 { return &r.LossLow }),
 	number("loss_ratio_high", "ratio", "upper end", func(r *Row) **float64 { return &r.LossHigh }),
 }, failureFields(),

@@ -23,7 +23,8 @@ type Summary struct {
 	// PDV is the packet delay variation of RFC 5481, as p95 − p50; null when p95 is.
 	PDV *float64
 	// LossRatio is lost / sent, and LossLow and LossHigh its Wilson interval at 95 %; null
-	// when nothing was sent.
+	// when nothing was sent. Samples that were canceled in flight had not their whole chance to
+	// be answered: they count as neither.
 	LossRatio, LossLow, LossHigh *float64
 	// Failures counts the samples by failure code.
 	Failures map[wire.Failure]int
@@ -38,6 +39,12 @@ func Of(s wire.Samples, c wire.Counts) Summary {
 				out.Failures = map[wire.Failure]int{}
 			}
 			out.Failures[f]++
+		}
+	}
+	for i, f := range s.Failure {
+		if f == wire.FailureCanceled && s.SentNS[i] != wire.Null {
+			c.Sent--
+			c.Lost--
 		}
 	}
 	if c.Sent > 0 {

@@ -158,3 +158,24 @@ func TestTheMeanOfHugeValuesDoesNotOverflow(t *testing.T) {
 	big := int64(math.MaxInt64)
 	near(t, "mean", Of(samplesOf(big, big, big)).Mean, float64(big))
 }
+
+// A stop of the source is not a loss on the way: of four samples sent one was lost, and one had no
+// chance to be answered.
+func TestSamplesCanceledInFlightAreNoLoss(t *testing.T) {
+	n := wire.Null
+	s := wire.Samples{
+		SentNS:  wire.Column{1, 2, 3, 4, n},
+		RTTNS:   wire.Column{10, 10, n, n, n},
+		Failure: wire.FailureColumn{"", "", wire.FailureTimeout, wire.FailureCanceled, wire.FailureCanceled},
+	}
+	got := Of(s, wire.Counts{Sent: 4, Received: 2, Lost: 2})
+	near(t, "loss", got.LossRatio, 1.0/3)
+	if got.Failures[wire.FailureCanceled] != 2 {
+		t.Errorf("failures %v", got.Failures)
+	}
+	s.Failure[2] = wire.FailureCanceled
+	s.RTTNS[0], s.RTTNS[1], s.Failure[0], s.Failure[1] = n, n, wire.FailureCanceled, wire.FailureCanceled
+	if got := Of(s, wire.Counts{Sent: 4, Lost: 4}); got.LossRatio != nil {
+		t.Errorf("with nothing but canceled samples the loss is %v, want none", *got.LossRatio)
+	}
+}
