@@ -58,13 +58,9 @@ func (d *Dispatcher) readPlan(ctx context.Context, slot time.Time) (*plan.Plan, 
 	case !found:
 		return nil, nil
 	}
-	p, err := plan.Decode(body)
+	p, err := plan.Read(body, d.Environment, slot)
 	if err != nil {
 		return nil, reading(&unreadable{err})
-	}
-	if p.Environment != d.Environment || !p.Slot.Equal(slot) {
-		return nil, reading(&unreadable{fmt.Errorf("it says environment %q and slot %q; the app's environment is %q",
-			p.Environment, wire.SlotName(p.Slot), d.Environment)})
 	}
 	return p, nil
 }

@@ -28,14 +28,14 @@ func (d *Dispatcher) Deliver(ctx context.Context) (Report, error) {
 	return d.eachOpen(ctx, func(_ context.Context, o openSweep, report *Report) error {
 		if o.fault != nil {
 			d.Log.Warn("the plan of an open sweep cannot be read", "slot", wire.SlotName(o.slot), "reason", o.fault.Error(),
-				"remedy", "run the version of the app that stored it; "+MaxSlotAge.String()+" after its slot the sweep is given up")
+				"remedy", "run the version of the app that stored it; "+ledger.LateLimit.String()+" after its slot the sweep is given up")
 		}
 		return nil
 	})
 }
 
 // Resume looks after every open sweep: it does what Deliver does, gives expired rows to what
-// never came, closes what is over, and gives up what is older than MaxSlotAge and has no plan that
+// never came, closes what is over, and gives up what is older than ledger.LateLimit and has no plan that
 // can be read. Call it after the inbox was emptied: what waits there has come, however long the
 // app was down.
 //
@@ -127,7 +127,7 @@ func (d *Dispatcher) recordMissed(ctx context.Context, slot time.Time, reason st
 // giveUp takes away the mark of a slot without a plan that can be read. It stays as long as a
 // plan, or a version of the app that reads it, may come: documents of the slot would be accepted.
 func (d *Dispatcher) giveUp(ctx context.Context, o openSweep, now time.Time, report *Report) error {
-	if now.Sub(o.slot) <= MaxSlotAge {
+	if now.Sub(o.slot) <= ledger.LateLimit {
 		return nil
 	}
 	reason := noPlan // resumeUnplanned has recorded it

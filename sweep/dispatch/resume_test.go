@@ -185,7 +185,7 @@ func TestAMarkWithoutAPlan(t *testing.T) {
 	})
 	t.Run("older than any sweep: it is cleared", func(t *testing.T) {
 		b := mark(t)
-		b.sleep(dispatch.MaxSlotAge + time.Minute)
+		b.sleep(ledger.LateLimit + time.Minute)
 		if report := b.resume(t); report.Closed != 1 || len(b.store.Open()) != 0 {
 			t.Errorf("report %+v, open %q", report, b.store.Open())
 		}

@@ -12,10 +12,6 @@ import (
 	"isochrone/sweep/plan"
 )
 
-// MaxSlotAge is how old a slot may be and still be swept. A document of a slot older than this
-// would be too late for ingest.
-const MaxSlotAge = 7 * 24 * time.Hour
-
 // Sweep plans the sweep of a slot, unless it is planned already, and tells the probers. Slots in
 // missed get ledger headers that say so, as Miss does it. Sweeping a slot again changes
 // nothing. It never waits for a measurement.
@@ -38,8 +34,8 @@ func (d *Dispatcher) sweep(ctx context.Context, slot time.Time, report *Report) 
 	if !slot.Equal(wire.Slot(slot)) {
 		return fmt.Errorf("sweeping slot %q: want a whole minute", slot.Format(time.RFC3339Nano))
 	}
-	if age := d.Now().Sub(slot); age > MaxSlotAge {
-		return fmt.Errorf("sweeping slot %q: it is %s old, and what it measured would be too late after %s", wire.SlotName(slot), age, MaxSlotAge)
+	if age := d.Now().Sub(slot); age > ledger.LateLimit {
+		return fmt.Errorf("sweeping slot %q: it is %s old, and what it measured would be too late after %s", wire.SlotName(slot), age, ledger.LateLimit)
 	}
 	p, err := d.readPlan(ctx, slot)
 	if err == nil && p == nil {

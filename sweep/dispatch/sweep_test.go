@@ -236,7 +236,7 @@ func TestNoSweepWithoutItsConfiguration(t *testing.T) {
 
 func TestASlotIsAWholeMinuteAndNotOld(t *testing.T) {
 	b := newBench(t)
-	for _, at := range []time.Time{slot.Add(time.Second), slot.Add(-dispatch.MaxSlotAge)} {
+	for _, at := range []time.Time{slot.Add(time.Second), slot.Add(-ledger.LateLimit)} {
 		if _, err := b.dispatcher().Sweep(t.Context(), at, nil); err == nil {
 			t.Errorf("slot %s was accepted", at)
 		}

@@ -73,7 +73,7 @@ func TestAPlanThatCannotBeReadStopsNoOtherSweep(t *testing.T) {
 func TestAPlanThatCannotBeReadIsGivenUpWhenItsDocumentsWouldBeTooLate(t *testing.T) {
 	b := newBench(t)
 	plant(t, b, slot, []byte(`{"version":99}`))
-	b.sleep(slot.Add(dispatch.MaxSlotAge).Sub(b.clock()))
+	b.sleep(slot.Add(ledger.LateLimit).Sub(b.clock()))
 	if report := b.resume(t); report != (dispatch.Report{Unreadable: 1}) || len(b.store.Open()) != 1 {
 		t.Fatalf("at the limit: %+v, open %q", report, b.store.Open())
 	}

@@ -184,7 +184,7 @@ func TestADocumentOlderThanTheLateLimitIsTooLate(t *testing.T) {
 	b := newBench(t)
 	b.sweep(t)
 	ds := b.documents(t, "westeurope", "0000000a")
-	b.sleep(ingest.LateLimit + slot.Sub(b.clock()))
+	b.sleep(ledger.LateLimit + slot.Sub(b.clock()))
 	b.deliver(t, ds["tcp-64"])
 	if report := b.drain(t); report.Received != 1 {
 		t.Errorf("just in time: %+v", report)

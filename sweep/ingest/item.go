@@ -34,10 +34,6 @@ import (
 // others (see Drain), and a second crash counts against nobody but its cause.
 const MaxAttempts = 3
 
-// LateLimit is how old a slot may be when its document comes. Samples older than that are
-// compacted, and may not change any more.
-const LateLimit = 7 * 24 * time.Hour
-
 // The stages at which a document can be refused, as the quarantine's reason says them. A refusal
 // of convert's is "convert/" and convert's own stage.
 const (
@@ -162,8 +158,8 @@ func (g *Ingester) openPlanned(ctx context.Context, it inbox.Item, body []byte, 
 		return handled{}, err
 	}
 	defer leave()
-	if age := g.Now().Sub(d.Slot); age > LateLimit {
-		return handled{}, refuse(stageTooLate, "its slot %s is %s old; documents are taken for %s", wire.SlotName(d.Slot), age.Round(time.Second), LateLimit)
+	if age := g.Now().Sub(d.Slot); age > ledger.LateLimit {
+		return handled{}, refuse(stageTooLate, "its slot %s is %s old; documents are taken for %s", wire.SlotName(d.Slot), age.Round(time.Second), ledger.LateLimit)
 	}
 	p, err := known.of(ctx, d.Slot)
 	if err != nil {

@@ -23,39 +23,36 @@ type plans struct {
 	order []string // oldest first
 }
 
-// slotPlan is the plan of one slot: nil if there is none.
+// slotPlan is the plan of one slot: nil if there is none, or if it cannot be read.
 type slotPlan struct {
 	lock sync.Mutex // held while it is read
 	read bool
 	plan *plan.Plan
+	err  error
 }
 
 func (g *Ingester) plans() *plans { return &plans{ingester: g, known: map[string]*slotPlan{}} }
 
-// of returns a slot's plan, nil if there is none. An error is storage's.
+// of returns a slot's plan, nil if there is none. An error is storage's, or says that what is
+// stored is no plan that this version of the app reads: the documents wait until one does.
 func (p *plans) of(ctx context.Context, slot time.Time) (*plan.Plan, error) {
 	s := p.slot(wire.SlotName(slot))
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if s.read {
-		return s.plan, nil
+		return s.plan, s.err
 	}
 	body, found, err := p.ingester.Archive.ReadPlan(ctx, slot)
 	if err != nil {
 		return nil, fmt.Errorf("reading plan %q: %w", wire.SlotName(slot), err)
 	}
 	if found {
-		read, err := plan.Decode(body)
-		if err != nil {
-			return nil, fmt.Errorf("reading plan %q: %w", wire.SlotName(slot), err)
+		if s.plan, err = plan.Read(body, p.ingester.Environment, slot); err != nil {
+			s.err = fmt.Errorf("reading plan %q: %w", wire.SlotName(slot), err)
 		}
-		if read.Environment != p.ingester.Environment || !read.Slot.Equal(slot) {
-			return nil, fmt.Errorf("reading plan %q: it says environment %q and slot %q", wire.SlotName(slot), read.Environment, wire.SlotName(read.Slot))
-		}
-		s.plan = read
 	}
 	s.read = true
-	return s.plan, nil
+	return s.plan, s.err
 }
 
 func (p *plans) slot(name string) *slotPlan {

@@ -5,6 +5,10 @@ package ledger
 
 import "time"
 
+// LateLimit is how old a slot may be when it is swept, or when a document of it comes. What comes
+// later is refused, so that everything older may be closed and compacted.
+const LateLimit = 7 * 24 * time.Hour
+
 // State is how far a sweep or an assignment is.
 type State string
 

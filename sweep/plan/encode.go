@@ -174,3 +174,16 @@ func cut(s string) string {
 	}
 	return s
 }
+
+// Read decodes what is stored as the plan of a slot. Unlike storage's, its errors are final: what
+// is stored there never changes.
+func Read(body []byte, environment string, slot time.Time) (*Plan, error) {
+	p, err := Decode(body)
+	if err != nil {
+		return nil, err
+	}
+	if p.Environment != environment || !p.Slot.Equal(slot) {
+		return nil, fmt.Errorf("it says environment %q and slot %q; the app's environment is %q", p.Environment, wire.SlotName(p.Slot), environment)
+	}
+	return p, nil
+}
