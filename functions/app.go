@@ -28,6 +28,8 @@ const (
 	// bodyTimeout bounds how long one sender may keep the others out: 32 MiB in a minute is
 	// 4.5 Mbit/s, and whoever has less than that gzips.
 	bodyTimeout = time.Minute
+	// storeTimeout is how long storage may take to keep a document: a client gives up after 30 s.
+	storeTimeout = 25 * time.Second
 )
 
 // dispatcher is what the timers need of dispatch.Dispatcher.
@@ -57,13 +59,15 @@ type app struct {
 	bodies chan struct{}
 	// bodyTimeout is how long a sender may take for a document's body.
 	bodyTimeout time.Duration
+	// storeTimeout is how long storage may take to keep it.
+	storeTimeout time.Duration
 }
 
 func newApp(s settings, now func() time.Time, log *slog.Logger) *app {
 	st := &stores{settings: s, now: now, turn: make(chan struct{}, 1)}
 	budget := ingest.NewBudget() // Ingest and Results run at once in one process
 	return &app{
-		settings: s, now: now, log: log, bodies: make(chan struct{}, maxBodies), bodyTimeout: bodyTimeout,
+		settings: s, now: now, log: log, bodies: make(chan struct{}, maxBodies), bodyTimeout: bodyTimeout, storeTimeout: storeTimeout,
 		dispatcher: func(ctx context.Context, log *slog.Logger) (dispatcher, error) {
 			blobs, rows, err := st.get(ctx)
 			if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -95,9 +96,12 @@ func (a *app) take(w http.ResponseWriter, r *http.Request) (outcome ingest.Outco
 	if err != nil {
 		return outcome, len(body), a.bodyProblem(err)
 	}
-	g, err := a.ingester(r.Context(), host.Log(r.Context()))
+	// The sender has an answer while it still waits for one: kept, or to be sent again.
+	ctx, cancel := context.WithTimeout(r.Context(), a.storeTimeout)
+	defer cancel()
+	g, err := a.ingester(ctx, host.Log(r.Context()))
 	if err == nil {
-		outcome, err = g.Foreign(r.Context(), body, parameters)
+		outcome, err = g.Foreign(ctx, body, parameters)
 	}
 	if err != nil {
 		return ingest.Outcome{}, len(body), refusal(err)
@@ -139,7 +143,7 @@ func readParameters(r *http.Request) (ingest.Parameters, *problem) {
 		return ingest.Parameters{}, &problem{status: http.StatusBadRequest, Error: fmt.Sprintf(format, args...), Where: where,
 			Remedy: "the query takes source, target, path and probe, once each"}
 	}
-	p := ingest.Parameters{ContentType: r.Header.Get("Content-Type")}
+	var p ingest.Parameters
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return bad("query", "the query cannot be read") // without its text: it may hold the key

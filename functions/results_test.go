@@ -116,7 +116,7 @@ func TestResultsHandsTheDocumentOver(t *testing.T) {
 	if got := decode(t, w); got["stored"] != true || got["rows"] != 3.0 || got["document"] != "raw-dev/foreign/x.json" {
 		t.Errorf("answered %v", got)
 	}
-	want := ingest.Parameters{Source: "westeurope", Target: "eastus", Path: "public", Probe: "iperf", ContentType: "application/json"}
+	want := ingest.Parameters{Source: "westeurope", Target: "eastus", Path: "public", Probe: "iperf"}
 	if f.with != want || string(f.body) != `{"a":1}` {
 		t.Errorf("handed over %q with %+v", f.body, f.with)
 	}

@@ -173,3 +173,21 @@ func TestTheTimeForTheBodyDoesNotEndTheStoring(t *testing.T) {
 		time.Sleep(2 * a.bodyTimeout)
 	}
 }
+
+// hanging is a storage that does not answer.
+type hanging struct{ *fake }
+
+func (hanging) Foreign(ctx context.Context, _ []byte, _ ingest.Parameters) (ingest.Outcome, error) {
+	<-ctx.Done()
+	return ingest.Outcome{}, ctx.Err()
+}
+
+func TestASenderHasAnAnswerWhileStorageHangs(t *testing.T) {
+	a, _ := faked(t, &fake{}, time.Now())
+	a.storeTimeout = 50 * time.Millisecond
+	a.ingester = func(context.Context, *slog.Logger) (ingester, error) { return hanging{&fake{}}, nil }
+	w := post(a, "/api/results", "{}")
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+		t.Errorf("answered %d, Retry-After %q: %s", w.Code, w.Header().Get("Retry-After"), w.Body)
+	}
+}

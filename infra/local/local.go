@@ -18,7 +18,6 @@ import (
 
 	"isochrone/infra/local/stack"
 	"isochrone/prober/wire/account"
-	"isochrone/sweep/ledger"
 )
 
 const (
@@ -79,7 +78,7 @@ func (l local) run(ctx context.Context) int {
 	if err != nil {
 		return l.fail(fmt.Errorf("making the folder for data and logs: %w", err))
 	}
-	hostLog, err := os.Create(filepath.Join(dir, "functions.log"))
+	hostLog, err := os.OpenFile(filepath.Join(dir, "functions.log"), os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return l.fail(fmt.Errorf("making the log of the Functions host: %w", err))
 	}
@@ -148,7 +147,8 @@ func (l local) use(ctx context.Context, s *stack.Stack, dir string, began time.T
 		return 0
 	}
 	l.say("\nA sweep runs every minute. Ctrl-C stops everything.")
-	return l.follow(ctx, s, outcome.Slot)
+	f := follower{local: l, stack: s, first: outcome.Slot, told: map[time.Time]bool{outcome.Slot: true}}
+	return f.run(ctx)
 }
 
 // progress shows one line that is rewritten on a terminal, and a line a change elsewhere.
@@ -216,6 +216,10 @@ func (l local) summary(ctx context.Context, s *stack.Stack, o stack.Outcome, dir
 	l.say("%8d samples as Parquet in container raw-%s, folder samples", samples, env)
 	l.say("%8d documents as they came, in container raw-%s, folder documents", documents, env)
 	l.say("Tables are at %s, blobs at %s.", s.Azurite.TableURL, s.Azurite.BlobURL)
+	if l.once {
+		l.say("Without ONCE=1 the stack keeps running, to be queried; now it is taken down, data and all.")
+		return nil
+	}
 	l.say("\nTo query, in another terminal in this folder:\n")
 	l.say("    . .local/env")
 	l.say("    bin/sweep runs --source westeurope --since 1h")
@@ -259,39 +263,4 @@ func (l local) forget(dir string) error {
 		return fmt.Errorf("removing data and logs: %w", err)
 	}
 	return nil
-}
-
-// follow tells of every further sweep that is done, until ctx ends.
-func (l local) follow(ctx context.Context, s *stack.Stack, after time.Time) int {
-	for {
-		select {
-		case <-ctx.Done():
-			return 0
-		case <-s.Host.Exited():
-			return l.fail(fmt.Errorf("the Functions host ended: %w", s.Host.Err()))
-		case <-time.After(2 * time.Second):
-		}
-		headers, err := s.Tables.Sweeps(ctx, after.Add(time.Minute), time.Now())
-		if err != nil {
-			if ctx.Err() == nil {
-				_, _ = fmt.Fprintf(l.stderr, "local: %v\n", err)
-			}
-			continue
-		}
-		for _, h := range headers {
-			if !h.Slot.After(after) || !h.State.Final() {
-				continue
-			}
-			after = h.Slot
-			if h.State == ledger.Missed {
-				l.say("sweep %s  missed: %s", h.Slot.Format("2006-01-02 15:04Z"), h.Reason)
-				continue
-			}
-			o, err := s.Outcome(ctx, h.Slot)
-			if err != nil {
-				continue // ctx has ended, or storage will say so again
-			}
-			l.say("sweep %s  %d of %d runs stored, %d with a failure code", h.Slot.Format("2006-01-02 15:04Z"), o.Rows, o.Planned, o.Failed)
-		}
-	}
 }

@@ -212,7 +212,7 @@ func realSweep(t *testing.T, w world) (lines []string) {
 	foreign := foreignDocument(b.clock())
 	foreign.Environment = w.environment
 	for range 2 {
-		if out, err := g.Foreign(t.Context(), pack(t, foreign), ingest.Parameters{Probe: "mine", ContentType: "application/json; ü"}); err != nil || !out.Stored {
+		if out, err := g.Foreign(t.Context(), pack(t, foreign), ingest.Parameters{Probe: "mine"}); err != nil || !out.Stored {
 			t.Errorf("foreign: %+v, %v", out, err)
 		}
 	}
@@ -322,7 +322,7 @@ func largeIsCut(t *testing.T, w world) {
 }
 
 func foreignIsOne(t *testing.T, w world) {
-	meta := map[string]string{"probe": "mine", "content_type": "text/ü"}
+	meta := map[string]string{"probe": "mine", "note": "text/ü"}
 	drop := func(body string, meta map[string]string) inbox.Item {
 		t.Helper()
 		it, err := w.DropForeign(t.Context(), []byte(body), meta)

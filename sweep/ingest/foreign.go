@@ -37,24 +37,21 @@ const documentTool = "isochrone"
 // otherwise. The probe is given without "ext.".
 type Parameters struct {
 	Source, Target, Path, Probe string
-	// ContentType is the header as it was sent. It is kept, and never believed.
-	ContentType string
 }
 
-// checked cuts the content type, which is only kept, and refuses what is longer than any name.
-func (p Parameters) checked() (Parameters, error) {
-	p.ContentType = strings.ToValidUTF8(p.ContentType[:min(len(p.ContentType), maxParameterBytes)], "")
+// check refuses what is longer than any name.
+func (p Parameters) check() error {
 	for _, of := range []struct{ what, is string }{{"source", p.Source}, {"target", p.Target}, {"path", p.Path}, {"probe", p.Probe}} {
 		if len(of.is) > maxParameterBytes {
-			return Parameters{}, fmt.Errorf("the parameter %s has %d bytes: want at most %d", of.what, len(of.is), maxParameterBytes)
+			return fmt.Errorf("the parameter %s has %d bytes: want at most %d", of.what, len(of.is), maxParameterBytes)
 		}
 	}
-	return p, nil
+	return nil
 }
 
 func (p Parameters) meta() map[string]string {
 	meta := map[string]string{}
-	for key, value := range map[string]string{"source": p.Source, "target": p.Target, "path": p.Path, "probe": p.Probe, "content_type": p.ContentType} {
+	for key, value := range map[string]string{"source": p.Source, "target": p.Target, "path": p.Path, "probe": p.Probe} {
 		if value != "" {
 			meta[key] = value
 		}
@@ -63,7 +60,7 @@ func (p Parameters) meta() map[string]string {
 }
 
 func parameters(meta map[string]string) Parameters {
-	return Parameters{Source: meta["source"], Target: meta["target"], Path: meta["path"], Probe: meta["probe"], ContentType: meta["content_type"]}
+	return Parameters{Source: meta["source"], Target: meta["target"], Path: meta["path"], Probe: meta["probe"]}
 }
 
 // Outcome is what became of a foreign document that was not refused.
@@ -112,8 +109,7 @@ func refused(r *refusal) *Refused {
 // whose probe begins with "ext.", and never into latest. The error is a *Refused, or says that
 // not even the inbox could be reached, and then the sender should try again.
 func (g *Ingester) Foreign(ctx context.Context, body []byte, p Parameters) (Outcome, error) {
-	p, err := p.checked()
-	if err != nil {
+	if err := p.check(); err != nil {
 		return Outcome{}, g.refuseUnseen(ctx, body, &refusal{stageForeign, err})
 	}
 	if len(body) > wire.MaxDocumentBytes {
@@ -137,8 +133,7 @@ func (g *Ingester) Foreign(ctx context.Context, body []byte, p Parameters) (Outc
 // Convert says what Foreign would store of a document, and stores nothing: it needs no more of the
 // Ingester than Environment and Now. The error is a *Refused, or that of ctx.
 func (g *Ingester) Convert(ctx context.Context, body []byte, p Parameters) ([]result.Result, error) {
-	p, err := p.checked()
-	if err != nil {
+	if err := p.check(); err != nil {
 		return nil, refused(&refusal{stageForeign, err})
 	}
 	rs, leave, err := g.foreignResults(ctx, body, p)

@@ -32,7 +32,7 @@ func TestAForeignDocumentBecomesRowsOfItsOwn(t *testing.T) {
 	d := foreignDocument(b.clock())
 	// It claims to be a prober's planned run.
 	d.Source, d.Probe, d.Assignment, d.Runs[0].Target = "northeurope", "tcp-64", northeuropeID, "westeurope"
-	out, err := b.ingester().Foreign(t.Context(), pack(t, d), ingest.Parameters{Probe: "tcp-64", ContentType: "application/json"})
+	out, err := b.ingester().Foreign(t.Context(), pack(t, d), ingest.Parameters{Probe: "tcp-64"})
 	if err != nil || !out.Stored || out.Rows != 1 || !strings.HasPrefix(out.Document, "raw-test1/foreign/date=2026-11-30/") {
 		t.Fatalf("outcome %+v, error %v", out, err)
 	}
@@ -56,7 +56,7 @@ func TestAForeignDocumentBecomesRowsOfItsOwn(t *testing.T) {
 		t.Errorf("state but for its row (-before +after):\n%s", diff)
 	}
 	whole := b.store.State()
-	if again, err := b.ingester().Foreign(t.Context(), pack(t, d), ingest.Parameters{Probe: "tcp-64", ContentType: "application/json"}); err != nil || again != out {
+	if again, err := b.ingester().Foreign(t.Context(), pack(t, d), ingest.Parameters{Probe: "tcp-64"}); err != nil || again != out {
 		t.Errorf("again: outcome %+v, error %v", again, err)
 	}
 	if diff := cmp.Diff(whole, b.store.State()); diff != "" {
@@ -175,10 +175,3 @@ func TestAnythingElseInTheForeignFolderIsRefused(t *testing.T) {
 }
 
 // The content type is only kept: a long or broken one does no harm.
-func TestAContentTypeIsCut(t *testing.T) {
-	b := newBench(t)
-	contentType := strings.Repeat("x", 199) + "ü" + strings.Repeat("y", 1<<20)
-	if out, err := b.ingester().Foreign(t.Context(), pack(t, foreignDocument(b.clock())), ingest.Parameters{ContentType: contentType}); err != nil || !out.Stored {
-		t.Errorf("outcome %+v, error %v", out, err)
-	}
-}
