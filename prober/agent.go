@@ -32,16 +32,17 @@ type runner interface {
 // agent looks for assignments and works on them.
 type agent struct {
 	settings  settings
-	started   time.Time
 	now       func() time.Time
 	log       *slog.Logger
 	metrics   *metrics
 	health    *health
+	claim     *claim
 	current   currentSource
 	reflector admitter
 	prober    runner
 	courier   *courier
 
+	held    []wire.Assignment    // fetched while the claim did not allow to take them
 	taken   map[string]time.Time // by assignment id, with the deadline until which it is remembered
 	working sync.WaitGroup
 }
@@ -68,25 +69,31 @@ func (a *agent) run(ctx context.Context) error {
 			}
 			failures = 0
 			a.health.pollSucceeded()
+			a.metrics.lastPoll.Set(float64(a.now().UnixMilli()) / 1000)
 		case ctx.Err() != nil:
 			return nil
 		default:
 			failures++
+			a.metrics.pollFailures.Inc()
 			if failures&(failures-1) == 0 { // 1st, 2nd, 4th …: a long outage does not fill the log
 				a.log.Warn("polling failed", "error", err, "failures", failures)
 			}
 		}
 		if current != nil {
 			a.reflector.Admit(current.Sessions)
-			a.take(ctx, current.Assignments)
+			a.held = current.Assignments
+		}
+		if since, ok := a.claim.free(); ok && a.held != nil {
+			a.take(ctx, a.held, since)
+			a.held = nil
 		}
 		// A tenth of jitter keeps sixty probers from polling in step.
 		timer.Reset(a.settings.poll - a.settings.poll/20 + rand.N(a.settings.poll/10))
 	}
 }
 
-// take begins the assignments that are new.
-func (a *agent) take(ctx context.Context, assignments []wire.Assignment) {
+// take begins the assignments that are new and start after since.
+func (a *agent) take(ctx context.Context, assignments []wire.Assignment, since time.Time) {
 	now := a.now()
 	for id, deadline := range a.taken {
 		if now.After(deadline) {
@@ -103,7 +110,7 @@ func (a *agent) take(ctx context.Context, assignments []wire.Assignment) {
 			a.log.Error("leaving an assignment alone", "assignment", as.ID, "error", err)
 			continue
 		}
-		if as.Start.Before(a.started) {
+		if as.Start.Before(since) {
 			// An earlier process may have begun it, and delivered.
 			a.log.Info("leaving an assignment alone: it starts before this process did", "assignment", as.ID, "probe", as.Probe, "start", as.Start)
 			continue

@@ -82,9 +82,11 @@ func rig(polls ...func() (*wire.Current, error)) (*agent, *courier, *script, *me
 	log := slog.New(slog.DiscardHandler)
 	c := &courier{inbox: box, spool: documents, metrics: m, log: log, wake: make(chan struct{}, 1), last: make(chan struct{})}
 	probes := &measurer{}
+	alone := newClaim(time.Now())
+	alone.uncontested()
 	a := &agent{
-		settings: settings{environment: "dev", prober: "westeurope", poll: 5 * time.Second}, started: time.Now(), now: time.Now, log: log,
-		metrics: m, health: newHealth(sinceNow(), 5*time.Second, 30*time.Second), current: box, reflector: box, prober: probes, courier: c, taken: map[string]time.Time{},
+		settings: settings{environment: "dev", prober: "westeurope", poll: 5 * time.Second}, now: time.Now, log: log, claim: alone,
+		metrics: m, health: newHealth(sinceNow(), alone, 5*time.Second, 30*time.Second), current: box, reflector: box, prober: probes, courier: c, taken: map[string]time.Time{},
 	}
 	return a, c, box, probes
 }
@@ -387,9 +389,10 @@ func TestTheHeartbeatIsTriedAgainSooner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var beats []time.Duration
 		began := time.Now()
+		alone := newClaim(began)
 		r := &registrar{
-			now: time.Now, log: slog.New(slog.DiscardHandler), metrics: newMetrics(func() float64 { return 0 }),
-			health: newHealth(sinceNow(), 5*time.Second, 30*time.Second), registration: wire.Registration{HeartbeatInterval: 30 * time.Second},
+			now: time.Now, log: slog.New(slog.DiscardHandler), metrics: newMetrics(func() float64 { return 0 }), claim: alone,
+			health: newHealth(sinceNow(), alone, 5*time.Second, 30*time.Second), registration: wire.Registration{HeartbeatInterval: 30 * time.Second},
 		}
 		r.book = bookFunc(func(reg wire.Registration) error {
 			beats = append(beats, time.Since(began))
@@ -418,6 +421,9 @@ func TestTheHeartbeatIsTriedAgainSooner(t *testing.T) {
 
 type bookFunc func(wire.Registration) error
 
+func (bookFunc) Registered(context.Context) (*wire.Registration, time.Duration, error) {
+	return nil, 0, nil
+}
 func (f bookFunc) Register(_ context.Context, r wire.Registration) error { return f(r) }
 
 func TestTheSameDocumentGivesTheSameBytes(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -258,10 +259,14 @@ func TestTwoProbersExchangeWhatTheAppAssignsThem(t *testing.T) {
 			"isochrone_documents_queued 0", "isochrone_documents_delivered_total 2", "isochrone_delivery_failures_total 0",
 			"isochrone_sessions_admitted_total 1", `isochrone_sessions_refused_total{reason="wrong_key"} 0`,
 			"isochrone_samples_sent_total 50", "isochrone_samples_received_total 50", "isochrone_heartbeats_total ",
+			"isochrone_heartbeat_failures_total 0", "isochrone_poll_failures_total 0", "isochrone_last_poll_success_timestamp_seconds 1.", "process_cpu_seconds_total ",
 		} {
 			if !strings.Contains(body, "\n"+want) {
 				t.Errorf("%s: the metrics do not say %q", id, want)
 			}
+		}
+		if strings.Contains(body, "process_network_") {
+			t.Errorf("%s: the metrics count the whole host's traffic as the process's", id)
 		}
 		if code, took := p.exit(t); code != exitOK || took > 10*time.Second {
 			t.Errorf("%s: exit code %d after %s", id, code, took)
@@ -338,6 +343,14 @@ func TestAProberWhoseStorageIsMissingIsAliveAndNotReady(t *testing.T) {
 	}
 	if code, body := p.local(t, "/healthz"); code != http.StatusOK || body != "ok\n" {
 		t.Errorf("alive: %d %q: storage is away, and a restart would not bring it back", code, body)
+	}
+	_, metrics := p.local(t, "/metrics")
+	for _, want := range []string{
+		`\nisochrone_poll_failures_total [1-9]`, `\nisochrone_heartbeat_failures_total [1-9]`, `\nisochrone_last_poll_success_timestamp_seconds 0\n`,
+	} {
+		if !regexp.MustCompile(want).MatchString(metrics) {
+			t.Errorf("the metrics do not say %s", want)
+		}
 	}
 	if code, _ := p.exit(t); code != exitOK {
 		t.Errorf("exit code %d", code)

@@ -31,14 +31,15 @@ const (
 // It goes by a monotonic clock, so that setting the wall clock makes nobody ill.
 type health struct {
 	uptime          func() time.Duration
+	claim           *claim
 	poll, heartbeat time.Duration // the intervals
 
 	// Uptimes in nanoseconds; 0 is never.
 	looped, polled, registered atomic.Int64
 }
 
-func newHealth(uptime func() time.Duration, poll, heartbeat time.Duration) *health {
-	h := &health{uptime: uptime, poll: poll, heartbeat: heartbeat}
+func newHealth(uptime func() time.Duration, c *claim, poll, heartbeat time.Duration) *health {
+	h := &health{uptime: uptime, claim: c, poll: poll, heartbeat: heartbeat}
 	h.mark(&h.looped) // the loop has as long for its first round as for any
 	return h
 }
@@ -58,10 +59,12 @@ func (h *health) alive() error {
 	return nil
 }
 
-// ready is nil while the prober can learn what to do, and is known to the app. Delivery is not
+// ready is nil while the prober can learn what to do, and is known to the app as the only one of
+// its id. Delivery is not
 // part of it: documents wait in the spool.
 func (h *health) ready() error {
 	return errors.Join(
+		h.claim.contested(),
 		h.lately("polling assignments", &h.polled, silentPolls*h.poll),
 		h.lately("registering", &h.registered, silentHeartbeats*h.heartbeat),
 	)
@@ -96,7 +99,7 @@ func serveLocal(ctx context.Context, listener net.Listener, h *health, m *metric
 	mux := http.NewServeMux()
 	mux.Handle("GET /healthz", answering(h.alive))
 	mux.Handle("GET /readyz", answering(h.ready))
-	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m, promhttp.HandlerOpts{}))
 	server := &http.Server{
 		Handler: mux, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 	}

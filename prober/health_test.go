@@ -70,7 +70,7 @@ func TestAProberWhoseRegistrationIsOldIsNotReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, c, _, _ := rig()
 		r := &registrar{
-			now: time.Now, log: slog.New(slog.DiscardHandler), metrics: a.metrics, health: a.health,
+			now: time.Now, log: slog.New(slog.DiscardHandler), metrics: a.metrics, health: a.health, claim: a.claim,
 			registration: wire.Registration{HeartbeatInterval: 30 * time.Second},
 		}
 		r.book = bookFunc(func(wire.Registration) error {

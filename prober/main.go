@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	_ "time/tzdata" // the image has no zone database
@@ -40,22 +41,32 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	if len(args) > 0 {
 		command, args = args[0], args[1:]
 	}
+	switch command {
+	case "run", "version", "help":
+	case "--version":
+		command = "version"
+	case "-h", "--help":
+		command = "help"
+	default:
+		say(stderr, "prober: unknown command %q; want run, version or help", command)
+		return exitUsage
+	}
+	if slices.Equal(args, []string{"-h"}) || slices.Equal(args, []string{"--help"}) {
+		command, args = "help", nil
+	}
 	if len(args) > 0 {
 		say(stderr, "prober: %s takes no arguments; settings are environment variables (see: prober help)", command)
 		return exitUsage
 	}
 	switch command {
-	case "run":
-		return runProber(ctx, getenv, stdout, stderr)
 	case "version":
 		say(stdout, "%s", version)
-		return exitOK
-	case "help", "-h", "--help":
+	case "help":
 		say(stdout, "%s", help)
-		return exitOK
+	default:
+		return runProber(ctx, getenv, stdout, stderr)
 	}
-	say(stderr, "prober: unknown command %q; want run, version or help", command)
-	return exitUsage
+	return exitOK
 }
 
 func runProber(ctx context.Context, getenv func(string) string, stdout, stderr io.Writer) int {
@@ -88,7 +99,8 @@ Settings are environment variables:
   ISOCHRONE_PROBER                      id of this prober; usually its region
   ISOCHRONE_REGION                      Azure region (default: the id)
   ISOCHRONE_ADDRESSES                   where other probers reach this one, by path:
-                                        public=20.50.1.2,peering=10.1.0.4 (addresses or DNS names)
+                                        public=20.50.1.2,peering=10.1.0.4 (addresses or DNS names;
+                                        paths: public, peering, vpn, expressroute)
   ISOCHRONE_LISTEN                      address of the reflectors (default :7700)
   ISOCHRONE_HEALTH                      address of /healthz, /readyz and /metrics (default 127.0.0.1:7701)
   ISOCHRONE_POLL                        how often assignments are looked for (default 5s)
@@ -100,8 +112,12 @@ At ISOCHRONE_HEALTH it answers, by HTTP:
 
   /healthz   200 while the program works, also when storage is away: results wait in memory,
              and a restart would lose them. For a liveness probe.
-  /readyz    200 while assignments can be fetched and the registration is fresh. For alerts
-             and readiness probes; not a reason to restart.
+  /readyz    200 while assignments can be fetched, the registration is fresh, and no other
+             process has the same id. For alerts and readiness probes; not a reason to restart.
   /metrics   counters, in Prometheus' format
+
+One process an id: of two, the later started takes no assignments and does not register until
+the other has stopped. One that SIGTERM stops is followed at once. After one that was killed,
+the next waits until the last heartbeat is two heartbeat intervals old before it takes work.
 
 Exit codes: 0 stopped by a signal, 1 could not start or broke, 2 unknown command or bad settings.`

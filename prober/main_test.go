@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -22,13 +23,21 @@ func TestCommands(t *testing.T) {
 	if code, out, _ := command("version"); code != exitOK || out != "dev\n" {
 		t.Errorf("version: %d, %q", code, out)
 	}
-	for _, name := range []string{"help", "-h", "--help"} {
-		if code, out, _ := command(name); code != exitOK || !strings.HasPrefix(out, "Usage: prober") {
+	if code, out, _ := command("--version"); code != exitOK || out != "dev\n" {
+		t.Errorf("--version: %d, %q", code, out)
+	}
+	for _, name := range []string{"help", "-h", "--help", "run --help", "run -h", "version --help", "help --help"} {
+		if code, out, _ := command(strings.Fields(name)...); code != exitOK || !strings.HasPrefix(out, "Usage: prober") {
 			t.Errorf("%s: %d, %q", name, code, out)
 		}
 	}
 	if code, out, err := command("measure"); code != exitUsage || out != "" || !strings.Contains(err, `unknown command "measure"; want run, version or help`) {
 		t.Errorf("an unknown command: %d, %q, %q", code, out, err)
+	}
+	for _, args := range [][]string{{"ping", "127.0.0.1"}, {"ping", "--help"}, {"--versions"}} {
+		if code, out, err := command(args...); code != exitUsage || out != "" || !strings.Contains(err, fmt.Sprintf("unknown command %q", args[0])) {
+			t.Errorf("%q: %d, %q, %q", args, code, out, err)
+		}
 	}
 	if code, _, err := command("run", "now"); code != exitUsage || !strings.Contains(err, "takes no arguments") {
 		t.Errorf("an argument too many: %d, %q", code, err)
@@ -90,8 +99,15 @@ func TestEachBadSettingIsNamed(t *testing.T) {
 		{"ISOCHRONE_ADDRESSES", "public=0.0.0.0", "cannot be a target"},
 		{"ISOCHRONE_ADDRESSES", "public=", "host of 0 characters"},
 		{"ISOCHRONE_ADDRESSES", "public=a,public=b", "has an address already"},
-		{"ISOCHRONE_LISTEN", "7700", "missing port"},
-		{"ISOCHRONE_HEALTH", "localhost", "missing port"},
+		{"ISOCHRONE_ADDRESSES", "publik=127.0.0.1", `path "publik": want one of public, peering, vpn, expressroute`},
+		{"ISOCHRONE_ADDRESSES", "public=foo/bar", `host "foo/bar": want an IP address or a DNS name`},
+		{"ISOCHRONE_ADDRESSES", "public=20.50.1.256", `host "20.50.1.256"`},
+		{"ISOCHRONE_LISTEN", "7700", `"7700": want host:port, such as :7700`},
+		{"ISOCHRONE_LISTEN", ":70000", `port "70000": want a number from 0 to 65535`},
+		{"ISOCHRONE_LISTEN", "a b:7700", `host "a b"`},
+		{"ISOCHRONE_HEALTH", "localhost", "want host:port, such as 127.0.0.1:7701"},
+		{"ISOCHRONE_HEALTH", "127.0.0.1:a", `port "a": want a number`},
+		{"ISOCHRONE_HEALTH", "999.1:7701", `host "999.1"`},
 		{"ISOCHRONE_POLL", "5", "want a duration from 100ms to 1m0s"},
 		{"ISOCHRONE_POLL", "1ms", "want a duration from 100ms"},
 		{"ISOCHRONE_HEARTBEAT", "2h", "want a duration from 1s to 1h0m0s"},
@@ -104,6 +120,25 @@ func TestEachBadSettingIsNamed(t *testing.T) {
 			t.Errorf("%s=%q: %v; want an error that names it, with %q", c.name, c.value, err, c.want)
 		} else if strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s=%q: more than one fault: %v", c.name, c.value, err)
+		}
+	}
+}
+
+func TestAllFaultsOfAddressesAreReportedTogether(t *testing.T) {
+	env := goodSettings()
+	env["ISOCHRONE_ADDRESSES"], env["ISOCHRONE_HEALTH"] = "publik=-x,public=foo/bar", "999.1:a"
+	_, err := readSettings(func(n string) string { return env[n] })
+	for _, want := range []string{`path "publik"`, `host "-x"`, `host "foo/bar"`, "ISOCHRONE_HEALTH", `host "999.1"`, `port "a"`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: want an error with %q", err, want)
+		}
+	}
+}
+
+func TestAddressesToListenAt(t *testing.T) {
+	for _, good := range []string{":7700", "127.0.0.1:0", "[::]:65535", "localhost:7700"} {
+		if err := checkListen(good, ":7700"); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	dto "github.com/prometheus/client_model/go"
 
 	"isochrone/prober/reflect"
 )
@@ -21,6 +25,9 @@ type metrics struct {
 	samplesSent         prometheus.Counter
 	samplesReceived     prometheus.Counter
 	heartbeats          prometheus.Counter
+	heartbeatFailures   prometheus.Counter
+	pollFailures        prometheus.Counter
+	lastPoll            prometheus.Gauge
 }
 
 func newMetrics(queued func() float64) *metrics {
@@ -47,13 +54,28 @@ func newMetrics(queued func() float64) *metrics {
 	m.samplesSent = counter("isochrone_samples_sent_total", "Samples sent, warm-up left out.")
 	m.samplesReceived = counter("isochrone_samples_received_total", "Samples with a reply in time, warm-up left out.")
 	m.heartbeats = counter("isochrone_heartbeats_total", "Registrations that storage acknowledged.")
-	m.registry.MustRegister(m.assignmentsRunning, refused,
+	m.heartbeatFailures = counter("isochrone_heartbeat_failures_total", "Attempts at registering that failed.")
+	m.pollFailures = counter("isochrone_poll_failures_total", "Attempts at fetching assignments that failed.")
+	m.lastPoll = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "isochrone_last_poll_success_timestamp_seconds", Help: "When assignments were last fetched, in Unix time; 0 is never.",
+	})
+	m.registry.MustRegister(m.assignmentsRunning, m.lastPoll, refused,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "isochrone_documents_queued", Help: "Documents that wait for storage to acknowledge them.",
 		}, queued),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
+}
+
+// Gather implements prometheus.Gatherer. The process collector's process_network_… count the
+// bytes of the whole network namespace, with host networking those of every program on the
+// machine; under that name they would mislead.
+func (m *metrics) Gather() ([]*dto.MetricFamily, error) {
+	families, err := m.registry.Gather()
+	return slices.DeleteFunc(families, func(f *dto.MetricFamily) bool {
+		return strings.HasPrefix(f.GetName(), "process_network_")
+	}), err
 }
 
 // SessionAdmitted implements reflect.Observer.

@@ -49,15 +49,16 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 	begun := time.Now()
 	uptime := func() time.Duration { return time.Since(begun) } // by begun's monotonic reading
 	started := begun.UTC()
-	h := newHealth(uptime, s.poll, s.heartbeat)
+	held := newClaim(started)
+	h := newHealth(uptime, held, s.poll, s.heartbeat)
 	reflector := reflect.New(reflect.Config{Observer: m, Now: time.Now, Uptime: uptime, Log: log})
 	c := &courier{inbox: box, spool: documents, metrics: m, log: log, wake: make(chan struct{}, 1), last: make(chan struct{})}
 	a := &agent{
-		settings: s, started: started, now: time.Now, log: log, metrics: m, health: h,
+		settings: s, now: time.Now, log: log, metrics: m, health: h, claim: held,
 		current: box, reflector: reflector, prober: probe.New(probe.NewPacer(max(runtime.GOMAXPROCS(0)-1, 1))),
 		courier: c, taken: map[string]time.Time{},
 	}
-	r := &registrar{book: box, registration: registration(s, started, probes), now: time.Now, log: log, metrics: m, health: h}
+	r := &registrar{book: box, registration: registration(s, started, probes), now: time.Now, log: log, metrics: m, health: h, claim: held}
 	return supervise(ctx, log, c, []task{
 		a.run,
 		r.run,

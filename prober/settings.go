@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -59,10 +61,8 @@ func readSettings(getenv func(string) string) (settings, error) {
 	fault(err)
 	s.addresses, err = parseAddresses(getenv("ISOCHRONE_ADDRESSES"))
 	fault(named("ISOCHRONE_ADDRESSES", err))
-	_, _, err = net.SplitHostPort(s.listen)
-	fault(named("ISOCHRONE_LISTEN", err))
-	_, _, err = net.SplitHostPort(s.health)
-	fault(named("ISOCHRONE_HEALTH", err))
+	fault(named("ISOCHRONE_LISTEN", checkListen(s.listen, ":7700")))
+	fault(named("ISOCHRONE_HEALTH", checkListen(s.health, "127.0.0.1:7701")))
 	s.poll, err = parseInterval(or("ISOCHRONE_POLL", "5s"), 100*time.Millisecond, time.Minute)
 	fault(named("ISOCHRONE_POLL", err))
 	// The bounds of wire.Registration.
@@ -91,6 +91,28 @@ func parseInterval(text string, least, most time.Duration) (time.Duration, error
 	return d, nil
 }
 
+// checkListen returns an error unless text is host:port to listen at. No host is all addresses;
+// port 0 is any that is free.
+func checkListen(text, example string) error {
+	host, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return fmt.Errorf("%q: want host:port, such as %s", text, example)
+	}
+	var faults []error
+	if host != "" {
+		if err := wire.ValidateHost(host); err != nil {
+			faults = append(faults, fmt.Errorf("%q: %w", text, err))
+		}
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		faults = append(faults, fmt.Errorf("%q: port %q: want a number from 0 to 65535, such as in %s", text, port, example))
+	}
+	return errors.Join(faults...)
+}
+
+// paths are those that sweep.yaml knows. An address on another would never be measured.
+var paths = []string{"public", "peering", "vpn", "expressroute"}
+
 // parseAddresses reads path=host pairs. Hosts are checked as a registration's are.
 func parseAddresses(text string) ([]wire.PathAddress, error) {
 	if text == "" {
@@ -102,14 +124,19 @@ func parseAddresses(text string) ([]wire.PathAddress, error) {
 	for pair := range strings.SplitSeq(text, ",") {
 		path, host, ok := strings.Cut(strings.TrimSpace(pair), "=")
 		if !ok {
-			faults = append(faults, fmt.Errorf("%q: want path=host", pair))
+			faults = append(faults, fmt.Errorf("%q: want path=host, such as public=20.50.1.2", pair))
 			continue
 		}
-		a := wire.PathAddress{Path: path, Host: host, TCPPort: 1} // the real port comes with the listener
-		if err := a.Validate(); err != nil {
-			faults = append(faults, fmt.Errorf("%q: %w", pair, err))
+		if !slices.Contains(paths, path) {
+			faults = append(faults, fmt.Errorf("%q: path %q: want one of %s", pair, path, strings.Join(paths, ", ")))
 		} else if seen[path] {
-			faults = append(faults, fmt.Errorf("%q: path %q has an address already", pair, path))
+			faults = append(faults, fmt.Errorf("%q: path %q has an address already: keep one", pair, path))
+		}
+		a := wire.PathAddress{Path: path, Host: host, TCPPort: 1} // the real port comes with the listener
+		checked := a
+		checked.Path = paths[0] // so that a bad path hides no bad host
+		if err := checked.Validate(); err != nil {
+			faults = append(faults, fmt.Errorf("%q: %w", pair, err))
 		}
 		seen[path] = true
 		out = append(out, a)

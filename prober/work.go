@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/rand"
@@ -68,7 +69,7 @@ func (a *agent) runs(ctx context.Context, as *wire.Assignment) []wire.Run {
 		}
 		switch {
 		case r.Failure != "":
-			out[i] = probe.NotMade(req, r.Failure, "the app knew of it when the sweep was planned")
+			out[i] = probe.NotMade(req, r.Failure, cmp.Or(r.Detail, "the app knew of it when the sweep was planned"))
 		case late:
 			out[i] = probe.NotMade(req, wire.FailureCanceled, "the assignment came to the prober after its latest start")
 		default:

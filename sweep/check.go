@@ -21,7 +21,8 @@ reports everything that is wrong with it, a line each. If nothing is, it says wh
 configuration makes on an average day of the next 28: payload is what the probes send and get
 back above TCP, in both directions together.
 
-It needs no storage. The exit code is 1 when there are faults.`,
+It needs no storage. The exit code is 1 when there are faults, and when --environment is given
+and the file is for another one.`,
 		Example: `  sweep check
   sweep check config/prod.yaml --format json`,
 		Args:              cobra.MaximumNArgs(1),
@@ -29,6 +30,9 @@ It needs no storage. The exit code is 1 when there are faults.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			name, body, c, err := s.readConfig(args)
 			if err != nil {
+				return err
+			}
+			if err := s.checkEnvironment(name, c); err != nil {
 				return err
 			}
 			return s.print(format, checkAnswer(name, body, c, answers.EstimateDay(c, s.env.now())))

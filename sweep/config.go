@@ -56,6 +56,9 @@ exit code 1, and nothing is changed.`,
 			}
 			ctx, cancel := s.deadline(cmd)
 			defer cancel()
+			if err := s.reach(ctx, st, blobs); err != nil {
+				return err
+			}
 			if err := pushConfig(ctx, st.archive, body); err != nil {
 				return unreachable(err)
 			}
@@ -100,6 +103,9 @@ one that this sweep ran on.`,
 			}
 			ctx, cancel := s.deadline(cmd)
 			defer cancel()
+			if err := s.reach(ctx, st, blobs); err != nil {
+				return err
+			}
 			body, err := storedConfig(ctx, st, args)
 			if err != nil {
 				return err

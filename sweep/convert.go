@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 
 	"github.com/spf13/cobra"
@@ -46,6 +47,11 @@ others are shown, and stored, all the same.`,
 			}
 			ctx, cancel := s.deadline(cmd)
 			defer cancel()
+			if store {
+				if err := s.reach(ctx, c.stores, blobs, rows); err != nil {
+					return err
+				}
+			}
 			for _, name := range args {
 				if err := c.file(ctx, name); err != nil {
 					return err
@@ -70,6 +76,8 @@ others are shown, and stored, all the same.`,
 type converter struct {
 	*session
 	ingester *ingest.Ingester // nil without --store
+	stores   *stores          // nil without --store
+	said     bytes.Buffer     // what the ingester has to say of the document at hand
 	records  []runRecord
 	refused  int
 	waiting  int // in the inbox, for the app to store
@@ -82,14 +90,15 @@ func (c *converter) open() error {
 	}
 	c.ingester = &ingest.Ingester{
 		Environment: st.environment, Inbox: st.archive, Archive: st.archive, Rows: st.tables, Ledger: st.tables,
-		Now: c.env.now, Log: c.log(),
+		Now: c.env.now, Log: logTo(&c.said),
 	}
+	c.stores = st
 	return nil
 }
 
-// log passes on what the ingester has to say beyond its answers, fit for a terminal.
-func (s *session) log() *slog.Logger {
-	return slog.New(slog.NewTextHandler(s.stderr, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+// logTo keeps what the ingester has to say beyond its answers, fit for a terminal.
+func logTo(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		switch {
 		case a.Key == slog.TimeKey:
 			return slog.Attr{}
@@ -152,8 +161,13 @@ func (c *converter) convert(ctx context.Context, body []byte) ([]runRecord, erro
 }
 
 func (c *converter) store(ctx context.Context, name string, body []byte, records []runRecord) error {
+	c.said.Reset()
 	outcome, err := c.ingester.Foreign(ctx, body, ingest.Parameters{})
 	var refused *ingest.Refused
+	if !errors.As(err, &refused) { // of a refusal the log says the same as the answer
+		// Nothing is left to tell anyone when standard error cannot be written.
+		_, _ = c.stderr.Write(c.said.Bytes())
+	}
 	switch {
 	case errors.As(err, &refused):
 		c.refuse(name, errors.New(refused.Reason))

@@ -50,7 +50,8 @@ func storeInto(t *testing.T, in faultyInbox) (c *converter, stdout, stderr *byte
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
 	now := func() time.Time { return scriptNow }
 	s := &session{env: environ{get: func(string) string { return "" }, now: now}, stdout: stdout, stderr: stderr}
-	c = &converter{session: s, ingester: &ingest.Ingester{Environment: "dev", Inbox: in, Now: now, Log: s.log()}}
+	c = &converter{session: s}
+	c.ingester = &ingest.Ingester{Environment: "dev", Inbox: in, Now: now, Log: logTo(&c.said)}
 	return c, stdout, stderr, c.file(t.Context(), name)
 }
 

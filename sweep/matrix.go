@@ -26,7 +26,9 @@ A cell is a round trip in ms, or the part of the sent samples that was lost, in 
 failure code (docs/formats.md lists them) when the newest run brought no result, "missing"
 when the pair has no run at all, and blank when the probe does not measure it. "few" stands
 where a percentile p has fewer than ten samples above it: n(1 − p) < 10. A "*" marks a run
-that is older than the newest of the table: its pair was not measured since, or not yet.
+that is older than the newest of the table, whatever came of it: its pair was not measured
+since, or not yet. The line below the tables counts these apart, as older, with the slot of the
+oldest; in json and csv they are "stale", and age_s is the age of each.
 
 --stat says what the tables show; csv and json hold all of it, and the distance, the round trip of
 light in fibre over it (floor), the excess over that and the ratio to it (stretch, from 500 km
@@ -100,6 +102,9 @@ func (s *session) matrices(cmd *cobra.Command, path, probe string) ([]*answers.M
 	}
 	ctx, cancel := s.deadline(cmd)
 	defer cancel()
+	if err := s.reach(ctx, st, blobs, rows); err != nil {
+		return nil, err
+	}
 	c, err := answers.ReadConfig(ctx, st.archive, st.environment)
 	if err != nil {
 		return nil, unreachable(err)

@@ -30,6 +30,7 @@ type matrixCell struct {
 	Failure     *string    `json:"failure"`
 	Slot        *time.Time `json:"slot"`
 	AgeS        *float64   `json:"age_s"`
+	Stale       bool       `json:"stale"` // older than the newest slot of the matrix
 	N           *int       `json:"n"`
 	Sent        *int       `json:"sent"`
 	Lost        *int       `json:"lost"`
@@ -52,7 +53,9 @@ type matrixObject struct {
 	Kind     string       `json:"kind"`
 	Newest   *time.Time   `json:"newest_slot"`
 	Series   int          `json:"series"`
+	Oldest   *time.Time   `json:"oldest_slot"`
 	Measured int          `json:"measured"`
+	Stale    int          `json:"stale"`
 	Failed   int          `json:"failed"`
 	Missing  int          `json:"missing"`
 	Probers  []string     `json:"probers"`
@@ -70,7 +73,7 @@ func (v matrixView) answer() answer {
 	var all []matrixCell
 	for _, m := range v.matrices {
 		o := matrixObject{Path: m.Path, Probe: m.Probe, Kind: string(m.Kind), Newest: utc(m.Newest), Series: len(m.Cells),
-			Measured: m.Measured, Failed: m.Failed, Missing: m.Missing, Probers: m.Probers, Cells: []matrixCell{}}
+			Oldest: utc(m.Oldest), Measured: m.Measured, Stale: m.Older, Failed: m.Failed, Missing: m.Missing, Probers: m.Probers, Cells: []matrixCell{}}
 		for i := range m.Cells {
 			o.Cells = append(o.Cells, matrixCellOf(m, &m.Cells[i]))
 		}
@@ -90,7 +93,7 @@ func matrixCellOf(m *answers.Matrix, c *answers.Cell) matrixCell {
 		return out
 	}
 	age := c.Age.Seconds()
-	out.Slot, out.AgeS = utc(c.Slot), &age
+	out.Slot, out.AgeS, out.Stale = utc(c.Slot), &age, c.Older
 	if c.Failure != wire.FailureExpired { // of a run that never came nobody knows the counts
 		out.N, out.Sent, out.Lost = &c.N, &c.Sent, &c.Lost
 	}
@@ -129,7 +132,8 @@ func (v matrixView) text(w *bytes.Buffer, st style) {
 			t.render(w, st)
 			w.WriteByte('\n')
 		}
-		fmt.Fprintf(w, "%s: %d measured, %d failed, %d missing; %s\n", plural(len(m.Cells), "series", "series"), m.Measured, m.Failed, m.Missing, describeN(m))
+		fmt.Fprintf(w, "%s: %d measured, %s%d failed, %d missing; %s\n", plural(len(m.Cells), "series", "series"), m.Measured, describeOlder(m),
+			m.Failed, m.Missing, describeN(m))
 		if m.Newest.IsZero() {
 			w.WriteString("nothing was measured yet\n")
 		} else {
@@ -137,6 +141,23 @@ func (v matrixView) text(w *bytes.Buffer, st style) {
 		}
 		v.legend(w, st, m, numbered)
 	}
+}
+
+// describeOlder counts the older runs apart; where there are none nothing is said of them.
+func describeOlder(m *answers.Matrix) string {
+	if m.Older == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d older (oldest %s), ", m.Older, oldestSlot(m))
+}
+
+// oldestSlot is the slot of the oldest run, without the day when that is the newest slot's.
+func oldestSlot(m *answers.Matrix) string {
+	const day = 24 * time.Hour
+	if m.Oldest.UTC().Truncate(day).Equal(m.Newest.UTC().Truncate(day)) {
+		return m.Oldest.UTC().Format("15:04Z")
+	}
+	return m.Oldest.UTC().Format("2006-01-02T15:04Z")
 }
 
 func describeStatistic(s answers.Statistic) string {
@@ -251,7 +272,7 @@ func (v matrixView) legend(w *bytes.Buffer, st style, m *answers.Matrix, numbere
 		line(wordFew, "too few samples for the percentile: n(1 - p) < 10")
 	}
 	if slices.ContainsFunc(m.Cells, func(c answers.Cell) bool { return c.Older }) {
-		line(markOlder, "older than the newest slot: not measured since, or not yet")
+		line(markOlder, "older than the newest slot: not measured since, or not yet; the oldest is of "+oldestSlot(m)+", "+ago(v.now.Sub(m.Oldest)))
 	}
 	for _, f := range wire.Failures() {
 		if slices.ContainsFunc(m.Cells, func(c answers.Cell) bool { return c.Failure == f }) {
@@ -291,7 +312,7 @@ func failureMeaning(f wire.Failure) string {
 	case wire.FailureUnauthorized:
 		return "the target did not accept, or did not prove, the session's key"
 	case wire.FailureTargetDown:
-		return "the target has not registered, or its heartbeat is old: nothing was sent"
+		return "the target never registered, is silent, or has no usable address: sweep runs shows the detail"
 	case wire.FailureExpired:
 		return "the source delivered no result in time"
 	case wire.FailureCanceled:

@@ -59,7 +59,7 @@ func (s *session) print(format string, a answer) error {
 
 func (s *session) write(b []byte) error {
 	if _, err := s.stdout.Write(b); err != nil {
-		return &problem{exitUnreachable, fmt.Errorf("writing the answer: %w", err), ""}
+		return &problem{code: exitUnreachable, err: fmt.Errorf("writing the answer: %w", err)}
 	}
 	return nil
 }

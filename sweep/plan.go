@@ -26,7 +26,8 @@ the runs (one for each ordered pair and path), the assignments that they travel 
 samples without warm-up, how long a run takes at most, and the payload that is sent and got
 back above TCP, warm-up included, in both directions together.
 
-It needs no storage.`,
+It needs no storage. The exit code is 1 when the file has faults, and when --environment is
+given and the file is for another one.`,
 		Example: `  sweep plan
   sweep plan --at 2026-12-24T18:00:00Z --next 6
   sweep plan config/prod.yaml --format csv`,
@@ -43,8 +44,11 @@ It needs no storage.`,
 			if next < 1 || next > maxNext {
 				return usage("", "--next %d: want 1 to %d", next, maxNext)
 			}
-			_, _, c, err := s.readConfig(args)
+			name, _, c, err := s.readConfig(args)
 			if err != nil {
+				return err
+			}
+			if err := s.checkEnvironment(name, c); err != nil {
 				return err
 			}
 			forecasts, err := answers.Estimate(c, from, next)

@@ -29,22 +29,26 @@ type problem struct {
 	code   int
 	err    error
 	remedy string // a sentence without a full stop; empty when the error says it all
+	// storage says that the account is where it failed: messages begin with its name.
+	storage bool
 }
 
 func (p *problem) Error() string { return p.err.Error() }
 func (p *problem) Unwrap() error { return p.err }
 
 func bad(remedy, format string, args ...any) error {
-	return &problem{exitBad, fmt.Errorf(format, args...), remedy}
+	return &problem{code: exitBad, err: fmt.Errorf(format, args...), remedy: remedy}
 }
 
 func usage(remedy, format string, args ...any) error {
-	return &problem{exitUsage, fmt.Errorf(format, args...), remedy}
+	return &problem{code: exitUsage, err: fmt.Errorf(format, args...), remedy: remedy}
 }
 
 // unreachable is an error of the storage, or of what lies in it, with the remedy that fits.
 func unreachable(err error) error {
-	return &problem{exitUnreachable, err, remedyFor(err)}
+	var faults config.Faults
+	ours := errors.Is(err, answers.ErrNoConfig) || errors.As(err, &faults)
+	return &problem{code: exitUnreachable, err: err, remedy: remedyFor(err), storage: !ours}
 }
 
 func remedyFor(err error) string {
@@ -79,17 +83,20 @@ func remedyForResponse(r *azcore.ResponseError) string {
 func (s *session) report(ctx context.Context, cmd *cobra.Command, err error) int {
 	var p *problem
 	if !errors.As(err, &p) {
-		p = &problem{exitUsage, err, "see: " + cmd.CommandPath() + " --help"}
+		p = &problem{code: exitUsage, err: err, remedy: "see: " + cmd.CommandPath() + " --help"}
 	}
 	if ctx.Err() != nil {
-		p = &problem{exitUnreachable, errors.New("interrupted"), ""}
+		p = &problem{code: exitUnreachable, err: errors.New("interrupted")}
 	}
-	s.warn("%s", describe(p.err))
+	s.warn("%s", s.storageText(p))
 	if p.remedy != "" {
 		s.warn("%s", p.remedy)
 	}
 	return p.code
 }
+
+// filter is the part of a table's error that says which keys were read: nothing for people.
+var filter = regexp.MustCompile(`(table "[^"]*") where (?:'(?:[^']|'')*'|[^':])*`)
 
 var signature = regexp.MustCompile(`(?i)\b(sig|AccountKey)=[^&;\s"']+`)
 
@@ -105,6 +112,7 @@ func describe(err error) string {
 		}
 		text = strings.ReplaceAll(text, response.Error(), short)
 	}
+	text = filter.ReplaceAllString(text, "$1")
 	text = signature.ReplaceAllString(text, "$1=…")
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i, line := range lines {

@@ -21,7 +21,8 @@ func newRuns(s *session) *cobra.Command {
 		Short: "List the runs of series, newest first",
 		Long: `runs lists the runs that fit, newest slot first: one row each, those that failed as well.
 Without --source, --target, --path and --probe it lists those of every series. n is how many
-samples came back. --since is a duration before now, or a time.
+samples came back. --since is a duration before now, or a time. When nothing fits, standard error
+says whether the configuration knows the names that were asked for.
 
 json and csv hold every column of the rows, histograms apart. A value that is absent is null in
 json, empty in csv and "-" in a table. In csv, a text that a spreadsheet would take for a
@@ -42,9 +43,15 @@ formula has an apostrophe in front.`,
 			}
 			ctx, cancel := s.deadline(cmd)
 			defer cancel()
+			if err := s.reach(ctx, st, rows); err != nil {
+				return err
+			}
 			found, err := answers.ReadRuns(ctx, st.tables, q)
 			if err != nil {
 				return unreachable(err)
+			}
+			if found.Total == 0 {
+				defer s.hintEmpty(ctx, st, q, since) // after the answer
 			}
 			return s.print(format, runsView{query: q, environment: st.environment, runs: found}.answer())
 		},

@@ -38,6 +38,7 @@ type seeder struct {
 //	ok SLOT SOURCE TARGET PATH PROBE P50 N LOST    a run: half of its N samples are at most P50
 //	fail SLOT SOURCE TARGET PATH PROBE CODE TEXT   a run without a result
 //	header SLOT STATE [REASON]                     a sweep
+//	prober SLOT PROBER AGE VERSION                 a registration, its heartbeat AGE before the scripts' clock
 //	entry SLOT SOURCE PROBE PART STATE RUNS [ERROR]
 //
 // Texts in quotes are unquoted as Go's.
@@ -78,10 +79,25 @@ func (s *seeder) line(ctx context.Context, f []string) (err error) {
 		part, runs := whole(f[4]), whole(f[6])
 		return s.tables.AdvanceEntries(ctx, []ledger.Entry{{Slot: slot, Key: ledger.Key{Source: f[2], Probe: f[3], Part: part},
 			Assignment: wire.AssignmentID(s.environment, slot, f[2], f[3], part), State: ledger.State(f[5]), Runs: runs, Error: text(f[7:])}})
+	case "prober":
+		return s.register(ctx, f)
 	case "ok", "fail":
 		return s.run(ctx, slot, f)
 	}
 	return fmt.Errorf("%q is no kind of line", f[0])
+}
+
+// register stores what the app saw of a prober, of a heartbeat every 30 s and a clock good to 0.25 ms.
+func (s *seeder) register(ctx context.Context, f []string) error {
+	age, err := time.ParseDuration(f[3])
+	if err != nil {
+		return err
+	}
+	clock := int64(250_000)
+	return s.tables.PutProbers(ctx, []wire.Registration{{Version: wire.RegistrationVersion, Environment: s.environment, Prober: f[2], Region: f[2],
+		Started: scriptNow.Add(-time.Hour), Heartbeat: scriptNow.Add(-age), HeartbeatInterval: 30 * time.Second,
+		Addresses: []wire.PathAddress{{Path: "public", Host: "20.50.0.4", TCPPort: 7700}}, ReadsAssignments: []int{wire.AssignmentsVersion},
+		Provenance: wire.Provenance{ProberVersion: f[4], ClockErrorNS: &clock}}})
 }
 
 func (s *seeder) run(ctx context.Context, slot time.Time, f []string) error {

@@ -24,6 +24,9 @@ type session struct {
 
 	environment string        // --environment
 	timeout     time.Duration // --timeout
+
+	account string // the storage account as messages name it; empty before it is opened
+	slow    error  // why the first knock at the storage had no answer; nil when it had
 }
 
 // warn writes one message for people to standard error.
@@ -57,6 +60,7 @@ type stores struct {
 	environment string
 	archive     *archive.Store
 	tables      *tables.Store
+	endpoints   endpoints
 }
 
 func (s *session) open() (*stores, error) {
@@ -68,7 +72,8 @@ func (s *session) open() (*stores, error) {
 	if err != nil {
 		return nil, usage("the settings are the Functions app's, see: sweep --help", "%w", err)
 	}
-	out := &stores{environment: environment}
+	out := &stores{environment: environment, endpoints: endpointsOf(acc)}
+	s.account = out.endpoints.describe()
 	if out.archive, err = archive.Open(acc, environment); err != nil {
 		return nil, usage("see "+account.EnvConnectionString+" and "+account.EnvAccountName, "%w", err)
 	}
@@ -126,6 +131,26 @@ func (s *session) readConfig(args []string) (name string, body []byte, c *config
 		return "", nil, nil, s.faults(name, err)
 	}
 	return name, body, c, nil
+}
+
+// checkEnvironment compares a configuration's environment with what the command line and the
+// setting say. The flag is a question about that environment, and another one's file no answer;
+// the setting may be there for other commands.
+func (s *session) checkEnvironment(name string, c *config.Config) error {
+	if s.environment != "" {
+		if _, err := s.environmentName(); err != nil {
+			return err
+		}
+		if c.Environment != s.environment {
+			return bad("give the file of that environment, or leave --environment out",
+				"%q is for environment %q, and --environment says %q", name, c.Environment, s.environment)
+		}
+		return nil
+	}
+	if set := s.env.get(account.EnvEnvironment); set != "" && set != c.Environment {
+		s.warn("%q is for environment %q, and %s says %q", name, c.Environment, account.EnvEnvironment, set)
+	}
+	return nil
 }
 
 // terminal says whether standard output is a terminal, and how wide it is: 0 when nobody knows.

@@ -16,6 +16,7 @@ const maxLast = 1000
 
 func newStatus(s *session) *cobra.Command {
 	var last int
+	var probers bool
 	var format string
 	cmd := &cobra.Command{
 		Use:   "status",
@@ -23,14 +24,20 @@ func newStatus(s *session) *cobra.Command {
 		Long: `status shows the last sweeps, newest first. Planned is how many runs the configuration that
 the sweep was pinned to makes at its slot; received, how many came back in documents, failed
 ones too; missing, the rest, with the reasons by source below. A slot at which the app was not
-running is "missed".
+running is "missed". Where a source whose document is not there is silent, the reason says so.
+
+The probers follow: the age of the last heartbeat that each has stored, and its state against the
+configuration. fresh: a sweep measures it. silent: three heartbeats are missing, and a sweep
+holds it down. "never registered", "not configured": only one of the two knows it. --probers shows
+them alone; in csv, which has one table, that is how to get them.
 
 States of a sweep: planned, dispatched (the probers know of it), complete (nothing more is
 awaited), missed. States of missing runs: planned, dispatched (the document is awaited),
 expired (it did not come in time; a late one is still taken). Runs that are missing do not
 change the exit code.`,
 		Example: `  sweep status
-  sweep status --last 20 --format csv`,
+  sweep status --last 20 --format csv
+  sweep status --probers --format csv`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -44,14 +51,21 @@ change the exit code.`,
 			ctx, cancel := s.deadline(cmd)
 			defer cancel()
 			now := s.env.now().UTC()
+			if err := s.reach(ctx, st, blobs, rows); err != nil {
+				return err
+			}
+			if probers {
+				last = 0 // their answer has no sweeps
+			}
 			status, err := answers.ReadStatus(ctx, st.tables, st.archive, st.environment, last, now)
 			if err != nil {
 				return unreachable(err)
 			}
-			return s.print(format, statusView{environment: st.environment, now: now, status: status}.answer())
+			return s.print(format, statusView{environment: st.environment, now: now, status: status, probersOnly: probers}.answer())
 		},
 	}
 	cmd.Flags().IntVar(&last, "last", 5, "how many sweeps")
+	cmd.Flags().BoolVar(&probers, "probers", false, "only the probers")
 	noFiles(cmd, "last")
 	formatFlag(cmd, &format)
 	return cmd
@@ -62,14 +76,23 @@ type statusView struct {
 	environment string
 	now         time.Time
 	status      *answers.Status
+	probersOnly bool // --probers
 }
 
 type statusObject struct {
-	Environment string        `json:"environment"`
-	Asked       time.Time     `json:"asked_at"`
-	Newest      *time.Time    `json:"newest_slot"`
-	N           int           `json:"n"`
-	Sweeps      []sweepObject `json:"sweeps"`
+	Environment string         `json:"environment"`
+	Asked       time.Time      `json:"asked_at"`
+	Newest      *time.Time     `json:"newest_slot"`
+	N           int            `json:"n"`
+	Sweeps      []sweepObject  `json:"sweeps"`
+	Probers     []proberObject `json:"probers"`
+}
+
+type probersObject struct {
+	Environment string         `json:"environment"`
+	Asked       time.Time      `json:"asked_at"`
+	N           int            `json:"n"`
+	Probers     []proberObject `json:"probers"`
 }
 
 type sweepObject struct {
@@ -108,7 +131,12 @@ type statusRecord struct {
 }
 
 func (v statusView) answer() answer {
-	object := statusObject{Environment: v.environment, Asked: v.now, N: len(v.status.Sweeps), Sweeps: []sweepObject{}}
+	probers := proberObjects(v.status.Probers)
+	if v.probersOnly {
+		only := probersObject{v.environment, v.now, len(probers), probers}
+		return answer{object: only, records: probers, text: only.text}
+	}
+	object := statusObject{Environment: v.environment, Asked: v.now, N: len(v.status.Sweeps), Sweeps: []sweepObject{}, Probers: probers}
 	records := []statusRecord{}
 	for _, sw := range v.status.Sweeps {
 		if object.Newest == nil {
@@ -147,7 +175,11 @@ func joinNotEmpty(parts ...string) string {
 
 func (o statusObject) text(w *bytes.Buffer, st style) {
 	if o.N == 0 {
-		fmt.Fprintf(w, "environment %s has had no sweep in the last 62 days\n\nn = 0 sweeps\n", o.Environment)
+		fmt.Fprintf(w, "environment %s has had no sweep in the last 62 days\n", o.Environment)
+		if len(o.Probers) > 0 {
+			proberTable(w, st, o.Probers)
+		}
+		w.WriteString("\nn = 0 sweeps\n")
 		return
 	}
 	sweeps := table{columns: []column{left("slot (UTC)"), left("state"), number("planned runs"), number("received"), number("missing"), left("reason")}}
@@ -173,7 +205,18 @@ func (o statusObject) text(w *bytes.Buffer, st style) {
 		fmt.Fprintf(w, "\nmissing, by source and reason\n")
 		gaps.render(w, st)
 	}
+	if len(o.Probers) > 0 {
+		proberTable(w, st, o.Probers)
+	}
 	fmt.Fprintf(w, "\nn = %s; newest slot %s, %s\n", plural(o.N, "sweep", "sweeps"), stamp(*o.Newest), ago(o.Asked.Sub(*o.Newest)))
+}
+
+func (o probersObject) text(w *bytes.Buffer, st style) {
+	fmt.Fprintf(w, "environment %s\n", o.Environment)
+	if o.N > 0 {
+		proberTable(w, st, o.Probers)
+	}
+	fmt.Fprintf(w, "\nn = %s at %s\n", plural(o.N, "prober", "probers"), stamp(o.Asked))
 }
 
 func orEmpty(s *string) string {

@@ -148,6 +148,7 @@ var inText = map[string]string{
 	"bin/sweep check":                  "bin/sweep check infra/local/sweep.yaml",
 	"bin/sweep config push":            "bin/sweep config push infra/local/sweep.yaml",
 	"bin/sweep status":                 "bin/sweep status",
+	"bin/sweep runs":                   "bin/sweep runs",
 	"bin/sweep completion bash --help": "bin/sweep completion bash --help",
 	"make run ONCE=1":                  "make run ONCE=1", // a second copy, beside the one that runs
 }

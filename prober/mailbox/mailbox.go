@@ -35,6 +35,9 @@ const callTimeout = 30 * time.Second
 // maxCurrentBytes bounds what a poll reads: as much as a document may unpack to.
 const maxCurrentBytes = wire.MaxDocumentBytes
 
+// maxRegistrationBytes bounds what is read of a registration; a real one has less than 4 kB.
+const maxRegistrationBytes = 64 << 10
+
 // ErrConflict is returned by Deliver when other content is stored under the document's name.
 // Trying again cannot help.
 var ErrConflict = errors.New("another document is stored under this name")
@@ -106,6 +109,35 @@ func (m *Mailbox) Register(ctx context.Context, r wire.Registration) error {
 		return fmt.Errorf("registering %q: %w", m.prober, err)
 	}
 	return nil
+}
+
+// Registered reads what is stored as the prober's registration, by this process or another of
+// the same id, and how long ago it was written: by storage's clock, to the second, so that
+// clocks that disagree cannot hide one process from the other. It returns nil when nothing is
+// stored, or nothing that the app would accept either.
+func (m *Mailbox) Registered(ctx context.Context) (*wire.Registration, time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	response, err := m.probers.NewBlobClient(wire.RegistrationBlob(m.prober)).DownloadStream(ctx, nil)
+	switch {
+	case bloberror.HasCode(err, bloberror.BlobNotFound):
+		return nil, 0, nil
+	case err != nil:
+		return nil, 0, fmt.Errorf("looking for another registration of %q: %w", m.prober, err)
+	}
+	defer response.Body.Close() // it was only read
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxRegistrationBytes))
+	if err != nil {
+		return nil, 0, fmt.Errorf("looking for another registration of %q: %w", m.prober, err)
+	}
+	var r wire.Registration
+	if json.Unmarshal(body, &r) != nil || r.Validate(m.environment, m.prober) != nil {
+		return nil, 0, nil
+	}
+	if response.Date == nil || response.LastModified == nil {
+		return nil, 0, fmt.Errorf("looking for another registration of %q: storage does not say when it was written", m.prober)
+	}
+	return &r, response.Date.Sub(*response.LastModified), nil
 }
 
 // Poll reads what the prober is to do. It returns nil when that is what it was at the last

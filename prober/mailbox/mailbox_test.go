@@ -330,3 +330,31 @@ func TestOpenRefusesNamesThatLeadElsewhere(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsRegisteredIsReadWithItsAge(t *testing.T) {
+	m, _, environment := openTest(t)
+	if r, _, err := m.Registered(t.Context()); r != nil || err != nil {
+		t.Fatalf("nothing is stored: %+v, %v", r, err)
+	}
+	written := registration(environment)
+	written.Heartbeat = written.Heartbeat.Add(-time.Hour) // its clock is wrong: storage's counts
+	written.Stopped = true
+	if err := m.Register(t.Context(), written); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2100 * time.Millisecond)
+	r, age, err := m.Registered(t.Context())
+	if err != nil || r == nil || !r.Started.Equal(written.Started) || !r.Stopped || age < 2*time.Second || age > 10*time.Second {
+		t.Errorf("read back %+v, written %s ago, %v", r, age, err)
+	}
+	for _, body := range []string{"", "{", `{"version":9}`} {
+		put(t, m.probers, wire.RegistrationBlob(proberID), []byte(body))
+		if r, _, err := m.Registered(t.Context()); r != nil || err != nil {
+			t.Errorf("%q: %+v, %v; want as if nothing were stored", body, r, err)
+		}
+	}
+	empty, _, _ := openEmpty(t)
+	if _, _, err := empty.Registered(t.Context()); err == nil {
+		t.Error("a missing container is no registration")
+	}
+}

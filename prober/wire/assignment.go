@@ -115,6 +115,8 @@ type AssignedRun struct {
 	// Failure, when it is set, is the run's result: the app knows that the target is down, and
 	// nothing is sent.
 	Failure Failure `json:"failure,omitempty"`
+	// Detail says why, for people: at most MaxDetailBytes, and only with a Failure.
+	Detail string `json:"detail,omitempty"`
 	// Address is the reflector's numeric host:port.
 	Address string    `json:"address,omitempty"`
 	Session SessionID `json:"session,omitzero"`
@@ -146,6 +148,9 @@ type Registration struct {
 	Region      string    `json:"region"`
 	Started     time.Time `json:"started"`
 	Heartbeat   time.Time `json:"heartbeat"`
+	// Stopped says that the process that wrote this has ended in good order: another may take
+	// its place at once. The app need not know: the heartbeat grows old either way.
+	Stopped bool `json:"stopped,omitempty"`
 	// HeartbeatInterval is how often Heartbeat is renewed; after three without one the prober
 	// is down.
 	HeartbeatInterval time.Duration `json:"heartbeat_interval_ns"`
@@ -162,7 +167,7 @@ const MaxAddresses = 16
 // PathAddress is a prober's address on one path.
 type PathAddress struct {
 	Path string `json:"path"`
-	// Host is an IP address or a DNS name; the app resolves names and checks the result.
+	// Host is what ValidateHost accepts; the app resolves names and checks the result.
 	Host    string `json:"host"`
 	TCPPort int    `json:"tcp_port"`
 }
@@ -208,8 +213,8 @@ func (a PathAddress) Validate() error {
 	if a.TCPPort < 1 || a.TCPPort > 65535 {
 		return fmt.Errorf("TCP port %d: want 1 to 65535", a.TCPPort)
 	}
-	if a.Host == "" || len(a.Host) > 253 {
-		return fmt.Errorf("host of %d characters: want 1 to 253", len(a.Host))
+	if err := ValidateHost(a.Host); err != nil {
+		return err
 	}
 	if ip, err := netip.ParseAddr(a.Host); err == nil && (ip.IsUnspecified() || ip.IsMulticast() || ip.Zone() != "") {
 		return fmt.Errorf("host %s cannot be a target", ip)

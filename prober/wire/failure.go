@@ -27,7 +27,8 @@ const (
 	FailureTargetBusy Failure = "target_busy"
 	// FailureUnauthorized: the target did not accept, or did not prove, the session's key.
 	FailureUnauthorized Failure = "unauthorized"
-	// FailureTargetDown: the target never registered, or its heartbeat is old; nothing was sent.
+	// FailureTargetDown: the target never registered, its heartbeat is old, or it has no usable
+	// address on the path; nothing was sent. The run's detail says which.
 	FailureTargetDown Failure = "target_down"
 	// FailureExpired: no result came from the source before the run expired. Only the app says so.
 	FailureExpired Failure = "expired"

@@ -190,6 +190,7 @@ func TestEveryRuleOfARegistration(t *testing.T) {
 		{"port too large", func(r *Registration) { r.Addresses[1].TCPPort = 65536 }, "TCP port 65536"},
 		{"no host", func(r *Registration) { r.Addresses[0].Host = "" }, "host of 0 characters"},
 		{"long host", func(r *Registration) { r.Addresses[0].Host = strings.Repeat("x", 254) }, "host of 254 characters"},
+		{"host that is no name", func(r *Registration) { r.Addresses[0].Host = "foo/bar" }, `addresses[0]: host "foo/bar"`},
 		{"unspecified host", func(r *Registration) { r.Addresses[0].Host = "0.0.0.0" }, "cannot be a target"},
 		{"multicast host", func(r *Registration) { r.Addresses[0].Host = "ff02::1" }, "cannot be a target"},
 		{"host with a zone", func(r *Registration) { r.Addresses[0].Host = "fe80::1%eth0" }, "cannot be a target"},

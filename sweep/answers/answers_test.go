@@ -9,6 +9,7 @@ import (
 
 	"isochrone/infra/local/azurite/azuritetest"
 	"isochrone/prober/wire"
+	"isochrone/sweep/archive"
 	"isochrone/sweep/config"
 	"isochrone/sweep/ledger"
 	"isochrone/sweep/tables"
@@ -67,6 +68,8 @@ type store struct {
 	entries map[time.Time][]ledger.Entry
 	config  []byte
 	pinned  map[string][]byte
+	seen    []wire.Registration
+	live    []archive.Registered
 	err     error
 
 	limits  []int           // of the run queries
@@ -114,6 +117,10 @@ func (s *store) Sweep(_ context.Context, slot time.Time) (ledger.Header, []ledge
 	}
 	return ledger.Header{}, nil, false, s.err
 }
+
+func (s *store) Probers(context.Context) ([]wire.Registration, error) { return s.seen, s.err }
+
+func (s *store) Registrations(context.Context) ([]archive.Registered, error) { return s.live, s.err }
 
 func (s *store) Config(context.Context) ([]byte, bool, error) {
 	return s.config, s.config != nil, s.err

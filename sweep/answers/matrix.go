@@ -91,8 +91,10 @@ type Matrix struct {
 	// Cells are source by source in that order; a pair that the probe does not measure has none.
 	Cells  []Cell
 	Newest time.Time // slot of the newest run; zero without any
-	// Measured, Failed and Missing count the cells.
-	Measured, Failed, Missing int
+	// Measured and Failed count the cells of the newest slot, Older those of an older one,
+	// whatever came of them, and Missing the rest: the four make up all cells.
+	Measured, Older, Failed, Missing int
+	Oldest                           time.Time // slot of the oldest run; zero without any
 }
 
 // Cell finds a pair's cell.
@@ -149,7 +151,24 @@ func ReadMatrix(ctx context.Context, from LatestRows, c *config.Config, path, pr
 		cell := &m.Cells[i]
 		cell.Older = cell.State != Missing && cell.Slot.Before(m.Newest)
 	}
+	m.count()
 	return m, nil
+}
+
+// count counts the cells, once it is known which of them are older.
+func (m *Matrix) count() {
+	for i := range m.Cells {
+		switch cell := &m.Cells[i]; {
+		case cell.State == Missing:
+			m.Missing++
+		case cell.Older:
+			m.Older++
+		case cell.State == Failed:
+			m.Failed++
+		default:
+			m.Measured++
+		}
+	}
 }
 
 func findProbe(c *config.Config, path, probe string) (config.Probe, error) {
@@ -166,16 +185,13 @@ func findProbe(c *config.Config, path, probe string) (config.Probe, error) {
 }
 
 func (m *Matrix) add(cell Cell) {
-	switch cell.State {
-	case Measured:
-		m.Measured++
-	case Failed:
-		m.Failed++
-	case Missing:
-		m.Missing++
-	}
-	if cell.Slot.After(m.Newest) {
-		m.Newest = cell.Slot
+	if cell.State != Missing {
+		if cell.Slot.After(m.Newest) {
+			m.Newest = cell.Slot
+		}
+		if m.Oldest.IsZero() || cell.Slot.Before(m.Oldest) {
+			m.Oldest = cell.Slot
+		}
 	}
 	m.Cells = append(m.Cells, cell)
 }

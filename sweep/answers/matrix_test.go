@@ -33,8 +33,11 @@ func TestMatrixHasACellForEveryPairOfTheConfigurationMissingOnesToo(t *testing.T
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Measured != 2 || m.Failed != 2 || m.Missing != 2 || len(m.Cells) != 6 {
-		t.Errorf("%d measured, %d failed, %d missing of %d cells; want 2, 2, 2 of 6", m.Measured, m.Failed, m.Missing, len(m.Cells))
+	if m.Measured != 2 || m.Older != 1 || m.Failed != 1 || m.Missing != 2 || len(m.Cells) != 6 {
+		t.Errorf("%d measured, %d older, %d failed, %d missing of %d cells; want 2, 1, 1, 2 of 6", m.Measured, m.Older, m.Failed, m.Missing, len(m.Cells))
+	}
+	if want := slot.Add(-10 * time.Minute); !m.Oldest.Equal(want) {
+		t.Errorf("oldest slot %s, want %s", m.Oldest, want)
 	}
 	if !slices.Equal(m.Probers, []string{"westeurope", "eastus", "southeastasia"}) {
 		t.Errorf("probers %q are not in the configuration's order", m.Probers)

@@ -16,11 +16,19 @@ import (
 type Ledger interface {
 	Sweeps(ctx context.Context, since, until time.Time) ([]ledger.Header, error)
 	Sweep(ctx context.Context, slot time.Time) (ledger.Header, []ledger.Entry, bool, error)
+	SeenProbers
 }
 
-// Status is how the last sweeps went.
+// StatusBlobs is what a status needs of the blobs. archive.Store satisfies it.
+type StatusBlobs interface {
+	Configs
+	Registrations
+}
+
+// Status is how the last sweeps went, and which probers live now.
 type Status struct {
-	Sweeps []Sweep // newest first
+	Sweeps  []Sweep  // newest first
+	Probers []Prober // those of the configuration in its order, then the others
 }
 
 // Sweep is how one sweep went.
@@ -56,23 +64,45 @@ var windows = []time.Duration{2 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour,
 // ReadStatus answers how the last sweeps up to now went, missed slots included. It looks back
 // 62 days at the most. What was planned comes from each sweep's pinned configuration and not
 // from its plan, which holds the seed of the session keys and is the app's alone to read.
-func ReadStatus(ctx context.Context, books Ledger, configs Configs, environment string, last int, now time.Time) (*Status, error) {
+//
+// A gap for which nobody has given a reason names the silence of its source where it is silent.
+func ReadStatus(ctx context.Context, books Ledger, blobs StatusBlobs, environment string, last int, now time.Time) (*Status, error) {
 	headers, err := lastHeaders(ctx, books, last, now)
 	if err != nil {
 		return nil, err
 	}
 	out := &Status{}
-	pins := pinned{configs: configs, environment: environment, known: map[string]pin{}}
+	if out.Probers, err = statusProbers(ctx, books, blobs, environment, now); err != nil {
+		return nil, err
+	}
+	pins := pinned{configs: blobs, environment: environment, known: map[string]pin{}}
 	for _, h := range headers {
 		s := Sweep{Slot: h.Slot, State: h.State, ConfigHash: h.ConfigHash, Reason: h.Reason}
 		if h.State != ledger.Missed {
 			if err := s.count(ctx, books, &pins); err != nil {
 				return nil, err
 			}
+			s.explain(out.Probers)
 		}
 		out.Sweeps = append(out.Sweeps, s)
 	}
 	return out, nil
+}
+
+// statusProbers reads the probers against the configuration that the environment runs on. Without
+// a usable one the status still says what is known of them.
+func statusProbers(ctx context.Context, books Ledger, blobs StatusBlobs, environment string, now time.Time) ([]Prober, error) {
+	body, found, err := blobs.Config(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading the configuration of environment %q: %w", environment, err)
+	}
+	var c *config.Config
+	if found {
+		if c, err = parseFor(environment, body); err != nil {
+			c = nil // "sweep config show" and "sweep matrix" say what is wrong with it
+		}
+	}
+	return ReadProbers(ctx, books, blobs, c, environment, now)
 }
 
 func lastHeaders(ctx context.Context, books Ledger, last int, now time.Time) (headers []ledger.Header, err error) {
@@ -140,15 +170,7 @@ func reason(e ledger.Entry) string {
 	if e.Error != "" {
 		return e.Error
 	}
-	switch e.State {
-	case ledger.Planned:
-		return "not handed to the prober yet"
-	case ledger.Dispatched:
-		return "no document yet"
-	case ledger.Expired:
-		return "no document came in time"
-	}
-	return "in state " + string(e.State)
+	return noReason(e.State)
 }
 
 // gaps collects missing runs by source, state and reason.

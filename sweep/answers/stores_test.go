@@ -22,6 +22,8 @@ var (
 	_ LatestRows = (*tables.Store)(nil)
 	_ RunRows    = (*tables.Store)(nil)
 	_ Ledger     = (*tables.Store)(nil)
+
+	_ StatusBlobs = (*archive.Store)(nil)
 )
 
 // real is the stores of one environment on Azurite, with its configuration pushed.

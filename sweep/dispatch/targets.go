@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"golang.org/x/sync/errgroup"
 
@@ -37,18 +38,20 @@ const (
 )
 
 // targets reads what the probers say of themselves and makes of it what a plan may rely on. A
-// registration is hostile until it has been checked: one that is not valid is left out, with a
-// line in the log, and its prober is down as a target.
+// registration is hostile until it has been checked: one that is not valid is not relied on, with
+// a line in the log, and its prober is down as a target.
 func (d *Dispatcher) targets(ctx context.Context, c *config.Config) (map[string]plan.Target, error) {
 	registered, err := d.Mailbox.Registrations(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading the registrations: %w", err)
 	}
 	var valid []wire.Registration
+	out := map[string]plan.Target{}
 	for _, r := range registered {
 		registration, err := d.registration(c, r)
 		if err != nil {
 			d.Log.Warn("ignoring a registration", "prober", r.Prober, "reason", err.Error())
+			out[r.Prober] = plan.Target{Down: true, Reason: oneLine("the target's registration is refused: " + err.Error())}
 			continue
 		}
 		valid = append(valid, registration)
@@ -57,7 +60,8 @@ func (d *Dispatcher) targets(ctx context.Context, c *config.Config) (map[string]
 	if err := d.Ledger.PutProbers(ctx, valid); err != nil {
 		d.Log.Warn("keeping the registrations failed", "reason", err.Error())
 	}
-	return d.resolveAll(ctx, c, valid), nil
+	d.resolveAll(ctx, c, valid, out)
+	return out, nil
 }
 
 func (d *Dispatcher) registration(c *config.Config, r inbox.Registered) (wire.Registration, error) {
@@ -83,28 +87,28 @@ func (d *Dispatcher) registration(c *config.Config, r inbox.Registered) (wire.Re
 	return out, nil
 }
 
-// resolveAll makes targets of valid registrations.
-func (d *Dispatcher) resolveAll(ctx context.Context, c *config.Config, registrations []wire.Registration) map[string]plan.Target {
+// resolveAll adds to out what targets valid registrations make.
+func (d *Dispatcher) resolveAll(ctx context.Context, c *config.Config, registrations []wire.Registration, out map[string]plan.Target) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
 	defer cancel()
 	var (
 		lock sync.Mutex
 		work errgroup.Group
-		out  = map[string]plan.Target{}
 	)
 	work.SetLimit(resolveAtOnce)
+	blind := d.blind(registrations)
 	for _, r := range registrations {
-		t := plan.Target{Addresses: map[string]string{}}
+		t := plan.Target{Addresses: map[string]string{}, Refused: map[string]string{}}
 		if slices.Contains(r.ReadsAssignments, wire.AssignmentsVersion) {
 			t.Assignments = wire.AssignmentsVersion
 		} else {
 			d.Log.Warn("a prober cannot read our assignments", "prober", r.Prober, "reads", r.ReadsAssignments,
 				"writes", wire.AssignmentsVersion, "remedy", "bring prober and app to versions that know each other")
 		}
-		if age := d.Now().Sub(r.Heartbeat); !alive(age, r.HeartbeatInterval) {
+		if age := d.Now().Sub(r.Heartbeat); !blind && !alive(age, r.HeartbeatInterval) {
 			d.Log.Warn("a prober is down", "prober", r.Prober, "heartbeat_age", age.String(), "heartbeat_interval", r.HeartbeatInterval.String(),
 				"remedy", "start it, or set its clock right")
-			t.Down = true
+			t.Down, t.Reason = true, stale(r, age)
 		}
 		out[r.Prober] = t
 		if t.Down {
@@ -117,20 +121,59 @@ func (d *Dispatcher) resolveAll(ctx context.Context, c *config.Config, registrat
 			}
 			work.Go(func() error {
 				address, err := d.resolve(ctx, c, p, a)
+				lock.Lock()
+				defer lock.Unlock()
 				if err != nil {
+					t.Refused[a.Path] = oneLine(fmt.Sprintf("the target's address %q is not usable: %s", a.Host, err))
 					d.Log.Warn("an address cannot be measured", "prober", r.Prober, "path", a.Path, "host", a.Host, "reason", err.Error(),
 						"remedy", "permit it under probers, addresses in sweep.yaml, or correct what the prober registers")
 					return nil
 				}
-				lock.Lock()
-				defer lock.Unlock()
 				t.Addresses[a.Path] = address
 				return nil
 			})
 		}
 	}
 	_ = work.Wait() // the errors are logged, each with its address
-	return out
+}
+
+// blind says whether every registered prober, of two or more, seems to be down at once. Then the
+// fault likely lies in what the app sees: while storage was away no prober could renew its
+// heartbeat, though all of them went on working. They count as alive where they last were; a run
+// to one that is down after all is refused or times out, which is true of it. One fresh heartbeat
+// shows that heartbeats arrive.
+func (d *Dispatcher) blind(registrations []wire.Registration) bool {
+	if len(registrations) < 2 {
+		return false
+	}
+	now := d.Now()
+	for _, r := range registrations {
+		if alive(now.Sub(r.Heartbeat), r.HeartbeatInterval) {
+			return false
+		}
+	}
+	d.Log.Warn("every prober's heartbeat is stale: measuring them at their last addresses all the same", "probers", len(registrations),
+		"remedy", "none after an outage of storage; else start the probers, or set the app's clock right")
+	return true
+}
+
+// stale says of a heartbeat that does not count why it does not.
+func stale(r wire.Registration, age time.Duration) string {
+	at := r.Heartbeat.UTC().Format(time.RFC3339)
+	if age < 0 {
+		return fmt.Sprintf("the target's heartbeat of %s lies ahead of the app's clock by more than three intervals of %s", at, r.HeartbeatInterval)
+	}
+	return fmt.Sprintf("the target's heartbeat of %s is older than three intervals of %s", at, r.HeartbeatInterval)
+}
+
+// oneLine makes a reason of a text that may hold what a prober says of itself.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.ReplaceAll(s, "\n", "; "))
 }
 
 // alive says whether a prober whose heartbeat is that old may be measured. A heartbeat as far in

@@ -115,7 +115,7 @@ func (p *Plan) told(a *Assignment) (wire.Assignment, error) {
 	}
 	for i := range a.Runs {
 		r := &a.Runs[i]
-		out.Runs[i] = wire.AssignedRun{Target: r.Target, Path: r.Path, Failure: r.Failure, Address: r.Address}
+		out.Runs[i] = wire.AssignedRun{Target: r.Target, Path: r.Path, Failure: r.Failure, Detail: r.Detail, Address: r.Address}
 		if !a.opens(r) {
 			continue
 		}

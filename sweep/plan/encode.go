@@ -156,6 +156,10 @@ func (p *Plan) validateRun(a *Assignment, r *Run) error {
 	switch {
 	case r.Target == a.Source:
 		return fmt.Errorf("target %q is its own source", r.Target)
+	case len(r.Detail) > wire.MaxDetailBytes:
+		return fmt.Errorf("detail of %d bytes: want at most %d", len(r.Detail), wire.MaxDetailBytes)
+	case r.Detail != "" && r.Failure == "":
+		return fmt.Errorf("detail %q without a failure", cut(r.Detail))
 	case r.Failure == wire.FailureTargetDown && r.Address == "":
 		return nil
 	case r.Failure != "":

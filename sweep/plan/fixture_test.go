@@ -44,7 +44,7 @@ func input(t testing.TB) Input {
 		Targets: map[string]Target{
 			"westeurope":  {Assignments: 1, Addresses: map[string]string{"public": "192.0.2.4:7700", "vpn": "10.1.0.4:7700"}},
 			"northeurope": {Assignments: 1, Addresses: map[string]string{"public": "198.51.100.4:7701"}},
-			"eastus":      {Assignments: 1, Down: true, Addresses: map[string]string{"public": "203.0.113.4:7700"}},
+			"eastus":      {Assignments: 1, Down: true, Reason: "its heartbeat is old", Addresses: map[string]string{"public": "203.0.113.4:7700"}},
 			"brazilsouth": {Assignments: 2, Addresses: map[string]string{"public": "[2001:db8::4]:7700"}},
 		},
 	}

@@ -30,8 +30,9 @@ type Input struct {
 
 // Target is what is known of a prober.
 type Target struct {
-	// Down: its heartbeat is too old.
-	Down bool
+	// Down: it can be measured on no path, and Reason says why in a sentence of its own.
+	Down   bool
+	Reason string
 	// Assignments is the version of assignments that the app writes for the prober: one that
 	// its registration lists. Unless it is wire.AssignmentsVersion the prober cannot learn of
 	// sessions, and is down as the target of every authenticated kind.
@@ -39,6 +40,8 @@ type Target struct {
 	// Addresses are where it is reached, by path: a numeric host:port that the configuration
 	// permits. On a path that is absent it is down.
 	Addresses map[string]string
+	// Refused says, by path, why an address that it registered is not among Addresses.
+	Refused map[string]string
 }
 
 // connectMargin is what a run's deadline leaves for everything that is neither a sample nor a
@@ -154,18 +157,32 @@ func (in Input) assignment(p *Plan, probe *config.Probe, source string, part int
 
 func (in Input) run(probe *config.Probe, pair config.Pair) (Run, error) {
 	run := Run{Target: pair.Target, Path: pair.Path}
-	target, known := in.Targets[pair.Target]
-	address := target.Addresses[pair.Path]
-	deaf := probe.Spec.Kind.Authenticated() && target.Assignments != wire.AssignmentsVersion
-	if !known || target.Down || deaf || address == "" {
-		run.Failure = wire.FailureTargetDown
+	if reason := in.down(probe, pair); reason != "" {
+		run.Failure, run.Detail = wire.FailureTargetDown, wire.CutDetail(reason)
 		return run, nil
 	}
+	address := in.Targets[pair.Target].Addresses[pair.Path]
 	if err := validateAddress(address); err != nil {
 		return run, fmt.Errorf("target %q over %q: %w", pair.Target, pair.Path, err)
 	}
 	run.Address = address
 	return run, nil
+}
+
+// down says why the target of a pair cannot be measured; it is empty for one that can.
+func (in Input) down(probe *config.Probe, pair config.Pair) string {
+	target, known := in.Targets[pair.Target]
+	switch {
+	case !known:
+		return "the target never registered"
+	case target.Down:
+		return cmp.Or(target.Reason, "the target is down")
+	case probe.Spec.Kind.Authenticated() && target.Assignments != wire.AssignmentsVersion:
+		return fmt.Sprintf("the target reads no assignment version that this app writes: it writes version %d", wire.AssignmentsVersion)
+	case target.Addresses[pair.Path] != "":
+		return ""
+	}
+	return cmp.Or(target.Refused[pair.Path], fmt.Sprintf("the target registered no address on path %q", pair.Path))
 }
 
 // validateAddress returns an error unless s is a numeric host:port that something could be

@@ -81,17 +81,17 @@ func TestTargetsThatCannotBeMeasuredAreDown(t *testing.T) {
 			continue
 		}
 		for _, r := range a.Runs {
-			got[a.Probe+" "+r.Target+" "+r.Path] = r.Address + string(r.Failure)
+			got[a.Probe+" "+r.Target+" "+r.Path] = r.Address + string(r.Failure) + " " + r.Detail
 		}
 	}
 	want := map[string]string{
-		"handshake brazilsouth public": "[2001:db8::4]:7700", // a handshake needs no session
-		"handshake eastus public":      "target_down",        // an old heartbeat
-		"handshake northeurope public": "198.51.100.4:7701",
-		"rtt brazilsouth public":       "target_down", // reads no version that the app writes
-		"rtt eastus public":            "target_down",
-		"rtt northeurope public":       "198.51.100.4:7701",
-		"rtt northeurope vpn":          "target_down", // no address on the path
+		"handshake brazilsouth public": "[2001:db8::4]:7700 ", // a handshake needs no session
+		"handshake eastus public":      "target_down its heartbeat is old",
+		"handshake northeurope public": "198.51.100.4:7701 ",
+		"rtt brazilsouth public":       "target_down the target reads no assignment version that this app writes: it writes version 1",
+		"rtt eastus public":            "target_down its heartbeat is old",
+		"rtt northeurope public":       "198.51.100.4:7701 ",
+		"rtt northeurope vpn":          `target_down the target registered no address on path "vpn"`,
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("-want +got\n%s", d)
@@ -101,10 +101,35 @@ func TestTargetsThatCannotBeMeasuredAreDown(t *testing.T) {
 	in.Targets = nil // nobody ever registered
 	for _, a := range mustMake(t, in).Assignments {
 		for _, r := range a.Runs {
-			if r.Failure != wire.FailureTargetDown || r.Address != "" {
+			if r.Failure != wire.FailureTargetDown || r.Address != "" || r.Detail != "the target never registered" {
 				t.Errorf("%s %s: %+v", a.Source, a.Probe, r)
 			}
 		}
+	}
+}
+
+func TestAReasonIsCutToWhatAResultMayCarry(t *testing.T) {
+	in := input(t)
+	north := in.Targets["northeurope"]
+	north.Refused = map[string]string{"vpn": strings.Repeat("ä", wire.MaxDetailBytes)}
+	in.Targets["northeurope"] = north
+	p := mustMake(t, in)
+	if _, err := Encode(p); err != nil {
+		t.Error(err)
+	}
+	cut := 0
+	for _, a := range p.Assignments {
+		for _, r := range a.Runs {
+			if r.Target == "northeurope" && r.Path == "vpn" {
+				cut++
+				if r.Detail != strings.Repeat("ä", wire.MaxDetailBytes/2) {
+					t.Errorf("%s: the detail has %d bytes: %s", a.Source, len(r.Detail), r.Detail)
+				}
+			}
+		}
+	}
+	if cut == 0 {
+		t.Error("no run to northeurope over vpn")
 	}
 }
 

@@ -49,6 +49,8 @@ type Run struct {
 	Address string `json:"address,omitempty"`
 	// Failure is target_down when the target cannot be measured.
 	Failure wire.Failure `json:"failure,omitempty"`
+	// Detail says why it cannot, for people: at most wire.MaxDetailBytes, and only with a Failure.
+	Detail string `json:"detail,omitempty"`
 }
 
 // Series is the series that a run of an assignment belongs to.
