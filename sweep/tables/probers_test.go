@@ -14,7 +14,7 @@ func TestProbersKeepTheLastHeartbeat(t *testing.T) {
 	clock, now := int64(1234), time.Now().UTC().Add(-time.Hour)
 	weu, neu := registration(s.environment, "westeurope", now), registration(s.environment, "northeurope", now)
 	weu.Provenance.ClockErrorNS = &clock
-	weu.Addresses[0].Host = "<weu.example.com>&'"
+	weu.Provenance.VMSize = "<Standard_B1s>&'"
 	must(t, s.PutProbers(ctx, []wire.Registration{weu, neu}))
 	later := registration(s.environment, "northeurope", now.Add(30*time.Second))
 	later.Provenance.ProberVersion = "1.2.4"
