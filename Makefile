@@ -25,7 +25,7 @@ test: $(NODE_STAMP) python ## all tests with the race detector, on a real storag
 
 .PHONY: check
 check: ## format, vet, staticcheck, module tidiness
-	@test -z "$$(gofmt -l . | tee /dev/stderr)" || { echo 'make check: run make fmt' >&2; exit 1; }
+	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { printf '%s\n' "$$unformatted" 'make check: run make fmt' >&2; exit 1; }
 	go vet ./...
 	GOOS=windows go build -o /dev/null ./prober ./sweep
 	GOOS=darwin go build -o /dev/null ./prober ./sweep
