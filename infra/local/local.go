@@ -123,6 +123,7 @@ func (l local) use(ctx context.Context, s *stack.Stack, dir string, began time.T
 	if err := l.writeEnv(s, dir); err != nil {
 		return l.fail(err)
 	}
+	l.awaitMinute(ctx, began)
 	sweeping, cancel := context.WithTimeout(ctx, l.sweep)
 	defer cancel()
 	outcome, err := s.Sweep(sweeping, l.progress(began))
@@ -149,6 +150,21 @@ func (l local) use(ctx context.Context, s *stack.Stack, dir string, began time.T
 	l.say("\nA sweep runs every minute. Ctrl-C stops everything.")
 	f := follower{local: l, stack: s, first: outcome.Slot, told: map[time.Time]bool{outcome.Slot: true}}
 	return f.run(ctx)
+}
+
+// awaitMinute waits for the next minute when little is left of this one: the sweep that is due
+// then would come between this one and its matrix, which would show some of both.
+func (l local) awaitMinute(ctx context.Context, began time.Time) {
+	const enough = 20 * time.Second
+	left := time.Until(time.Now().Truncate(time.Minute).Add(time.Minute))
+	if left >= enough {
+		return
+	}
+	l.say("%5.1fs  waiting %.0f s for the next minute, so that no other sweep comes between", time.Since(began).Seconds(), left.Seconds())
+	select {
+	case <-ctx.Done():
+	case <-time.After(left + 100*time.Millisecond):
+	}
 }
 
 // progress shows one line that is rewritten on a terminal, and a line a change elsewhere.
