@@ -12,18 +12,32 @@ import (
 // Start starts cmd, and calls exited, once, after it has ended and was waited for. Do not call
 // cmd.Wait.
 func Start(cmd *exec.Cmd, exited func()) error {
+	return StartIn(func() (func() error, error) { return func() error { return nil }, nil }, cmd, exited)
+}
+
+// StartIn is like Start from a place that a thread is in, such as a network namespace: enter
+// brings the thread there, and what it returns brings it back. A thread that does not come back
+// ends after the child has.
+func StartIn(enter func() (leave func() error, err error), cmd *exec.Cmd, exited func()) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)
 	go func() {
 		// The kernel sends Pdeathsig when the thread that started the child ends, so this
 		// thread has to live as long as the child (go.dev/issue/27505).
 		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		if err := cmd.Start(); err != nil {
+		leave, err := enter()
+		if err != nil {
 			started <- err
+			return // wherever the thread is now, it ends
+		}
+		err = cmd.Start()
+		if leave() == nil {
+			defer runtime.UnlockOSThread()
+		}
+		started <- err
+		if err != nil {
 			return
 		}
-		started <- nil
 		_ = cmd.Wait() // how it ended is in cmd.ProcessState
 		exited()
 	}()
