@@ -138,6 +138,9 @@ func (x *exchange) registered(t *testing.T, id string) {
 	if len(r.Addresses) != 1 || r.Addresses[0].Path != "public" || r.Region != id || len(r.ReadsAssignments) != 1 {
 		t.Fatalf("registration %+v", r)
 	}
+	if r.Addresses[0].UDPPort != r.Addresses[0].TCPPort { // one rule in a firewall names both
+		t.Fatalf("ports %d and %d", r.Addresses[0].TCPPort, r.Addresses[0].UDPPort)
+	}
 	x.ports[id] = r.Addresses[0].TCPPort
 }
 
@@ -202,6 +205,8 @@ func (x *exchange) document(t *testing.T, name string) *wire.Document {
 var (
 	tcpSpec     = wire.Spec{Kind: wire.KindTCP, Count: 30, Warmup: 3, Interval: 10 * time.Millisecond, Timeout: 5 * time.Second, RequestBytes: 64, ResponseBytes: 16}
 	connectSpec = wire.Spec{Kind: wire.KindConnect, Count: 20, Warmup: 2, Interval: 10 * time.Millisecond, Timeout: 5 * time.Second}
+	udpSpec     = wire.Spec{Kind: wire.KindUDP, Count: 25, Warmup: 2, Interval: 10 * time.Millisecond, Timeout: 5 * time.Second, RequestBytes: 112}
+	specs       = map[string]wire.Spec{"tcp-64": tcpSpec, "connect": connectSpec, "udp": udpSpec}
 )
 
 func TestTwoProbersExchangeWhatTheAppAssignsThem(t *testing.T) {
@@ -215,7 +220,7 @@ func TestTwoProbersExchangeWhatTheAppAssignsThem(t *testing.T) {
 	assignments, sessions := map[string][]wire.Assignment{}, map[string][]wire.Session{}
 	var secrets []string
 	for _, pair := range [][2]string{{a, b}, {b, a}} {
-		for probe, spec := range map[string]wire.Spec{"tcp-64": tcpSpec, "connect": connectSpec} {
+		for probe, spec := range specs {
 			as, session := x.assign(t, pair[0], pair[1], probe, spec, start)
 			assignments[pair[0]] = append(assignments[pair[0]], as)
 			if spec.Kind.Authenticated() {
@@ -228,12 +233,12 @@ func TestTwoProbersExchangeWhatTheAppAssignsThem(t *testing.T) {
 		x.write(t, id, assignments[id], sessions[id])
 	}
 	inbox := wire.InboxContainer(x.environment)
-	eventually(t, "four documents have not arrived", func() bool { return len(x.list(inbox)) == 4 })
+	eventually(t, "six documents have not arrived", func() bool { return len(x.list(inbox)) == 6 })
 
 	for _, name := range x.list(inbox) {
 		d := x.document(t, name)
 		r := d.Runs[0]
-		spec := map[string]wire.Spec{"tcp-64": tcpSpec, "connect": connectSpec}[d.Probe]
+		spec := specs[d.Probe]
 		if len(d.Runs) != 1 || r.Failure != "" || r.Counts.Received != spec.Count || r.Counts.Warmup != spec.Warmup || r.Samples.Len() != spec.Count || r.Kind != spec.Kind {
 			t.Errorf("%s: %d runs, failure %q (%s), counts %+v; want all %d samples", name, len(d.Runs), r.Failure, r.Detail, r.Counts, spec.Count)
 		}
@@ -255,10 +260,10 @@ func TestTwoProbersExchangeWhatTheAppAssignsThem(t *testing.T) {
 		}
 		_, body := p.local(t, "/metrics")
 		for _, want := range []string{
-			"isochrone_assignments_taken_total 2", "isochrone_assignments_running 0", "isochrone_assignments_finished_total 2",
-			"isochrone_documents_queued 0", "isochrone_documents_delivered_total 2", "isochrone_delivery_failures_total 0",
-			"isochrone_sessions_admitted_total 1", `isochrone_sessions_refused_total{reason="wrong_key"} 0`,
-			"isochrone_samples_sent_total 50", "isochrone_samples_received_total 50", "isochrone_heartbeats_total ",
+			"isochrone_assignments_taken_total 3", "isochrone_assignments_running 0", "isochrone_assignments_finished_total 3",
+			"isochrone_documents_queued 0", "isochrone_documents_delivered_total 3", "isochrone_delivery_failures_total 0",
+			"isochrone_sessions_admitted_total 2", `isochrone_sessions_refused_total{reason="wrong_key"} 0`,
+			"isochrone_samples_sent_total 75", "isochrone_samples_received_total 75", "isochrone_heartbeats_total ",
 			"isochrone_heartbeat_failures_total 0", "isochrone_poll_failures_total 0", "isochrone_last_poll_success_timestamp_seconds 1.", "process_cpu_seconds_total ",
 		} {
 			if !strings.Contains(body, "\n"+want) {
@@ -281,8 +286,8 @@ func TestTwoProbersExchangeWhatTheAppAssignsThem(t *testing.T) {
 			t.Errorf("%s: the log says nothing of a delivery: this test looks at nothing", id)
 		}
 	}
-	if n := len(x.list(inbox)); n != 4 {
-		t.Errorf("%d documents in the end, want 4", n)
+	if n := len(x.list(inbox)); n != 6 {
+		t.Errorf("%d documents in the end, want 6", n)
 	}
 }
 

@@ -1,6 +1,7 @@
 // Command prober is the container that measures from one region: it registers in the storage
 // account, takes the assignments that the app writes for it, makes their runs, delivers the
-// result documents, and reflects the runs of other probers.
+// result documents, and reflects the runs of other probers. The same program makes one run for a
+// person at a terminal, and is its other end.
 package main
 
 import (
@@ -10,7 +11,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 
 	_ "time/tzdata" // the image has no zone database
@@ -23,9 +23,9 @@ var version = "dev"
 
 // Exit codes.
 const (
-	exitOK     = 0 // also after SIGTERM
-	exitFailed = 1 // the prober could not start, or broke
-	exitUsage  = 2 // unknown command or bad settings
+	exitOK     = 0 // also after SIGTERM; of ping: something was received
+	exitFailed = 1 // the prober could not start, or broke; of ping: nothing was received
+	exitUsage  = 2 // unknown command, bad settings or flags
 )
 
 func main() {
@@ -37,36 +37,15 @@ func main() {
 
 // run runs a command until it is done or ctx ends, and returns the exit code.
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
-	command := "run"
-	if len(args) > 0 {
-		command, args = args[0], args[1:]
+	t := &terminal{getenv: getenv, stdout: stdout, stderr: stderr}
+	root := newRoot(t)
+	root.SetArgs(append([]string{}, args...)) // never nil: cobra would take os.Args
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	if cmd, err := root.ExecuteContextC(ctx); err != nil {
+		return t.report(cmd, err)
 	}
-	switch command {
-	case "run", "version", "help":
-	case "--version":
-		command = "version"
-	case "-h", "--help":
-		command = "help"
-	default:
-		say(stderr, "prober: unknown command %q; want run, version or help", command)
-		return exitUsage
-	}
-	if slices.Equal(args, []string{"-h"}) || slices.Equal(args, []string{"--help"}) {
-		command, args = "help", nil
-	}
-	if len(args) > 0 {
-		say(stderr, "prober: %s takes no arguments; settings are environment variables (see: prober help)", command)
-		return exitUsage
-	}
-	switch command {
-	case "version":
-		say(stdout, "%s", version)
-	case "help":
-		say(stdout, "%s", help)
-	default:
-		return runProber(ctx, getenv, stdout, stderr)
-	}
-	return exitOK
+	return t.code
 }
 
 func runProber(ctx context.Context, getenv func(string) string, stdout, stderr io.Writer) int {
@@ -86,9 +65,16 @@ func runProber(ctx context.Context, getenv func(string) string, stdout, stderr i
 // say prints a line for a person. That it cannot be printed is nothing to act on.
 func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
 
-const help = `Usage: prober [run | version | help]
+const help = `Usage: prober [run | ping TARGET | reflect | version | help [command]]
 
 The prober of one region. run, the default, measures and reflects until SIGTERM.
+
+At a terminal, without storage or an app (see "prober help ping" and "prober help reflect"):
+
+  prober ping TARGET   measures to any host, port or URL, and prints the figures
+  prober reflect       is the other end of ping with a shared key
+
+The rest of this text is about run.
 
 Settings are environment variables:
 
@@ -119,5 +105,7 @@ At ISOCHRONE_HEALTH it answers, by HTTP:
 One process an id: of two, the later started takes no assignments and does not register until
 the other has stopped. One that SIGTERM stops is followed at once. After one that was killed,
 the next waits until the last heartbeat is two heartbeat intervals old before it takes work.
+
+The reflectors answer TCP and UDP, at the same port number.
 
 Exit codes: 0 stopped by a signal, 1 could not start or broke, 2 unknown command or bad settings.`

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -31,13 +30,21 @@ func TestCommands(t *testing.T) {
 			t.Errorf("%s: %d, %q", name, code, out)
 		}
 	}
-	if code, out, err := command("measure"); code != exitUsage || out != "" || !strings.Contains(err, `unknown command "measure"; want run, version or help`) {
+	if code, out, err := command("measure"); code != exitUsage || out != "" || !strings.Contains(err, `unknown command "measure"; want run, ping, reflect, version or help`) {
 		t.Errorf("an unknown command: %d, %q, %q", code, out, err)
 	}
-	for _, args := range [][]string{{"ping", "127.0.0.1"}, {"ping", "--help"}, {"--versions"}} {
-		if code, out, err := command(args...); code != exitUsage || out != "" || !strings.Contains(err, fmt.Sprintf("unknown command %q", args[0])) {
-			t.Errorf("%q: %d, %q, %q", args, code, out, err)
+	if code, out, err := command("--versions"); code != exitUsage || out != "" || !strings.Contains(err, "unknown flag: --versions") {
+		t.Errorf("an unknown flag: %d, %q, %q", code, out, err)
+	}
+	for _, name := range []string{"ping", "reflect"} {
+		for _, args := range [][]string{{"help", name}, {name, "--help"}, {name, "-h"}} {
+			if code, out, _ := command(args...); code != exitOK || !strings.Contains(out, "prober "+name) || !strings.Contains(out, "Exit codes: 0") {
+				t.Errorf("%q: %d, %q", args, code, out)
+			}
 		}
+	}
+	if code, out, _ := command("__complete", "ping", "--kind", ""); code != exitOK || !strings.HasPrefix(out, "connect\ntcp\nudp\nicmp\nhttp\n") {
+		t.Errorf("completing --kind: %d, %q", code, out)
 	}
 	if code, _, err := command("run", "now"); code != exitUsage || !strings.Contains(err, "takes no arguments") {
 		t.Errorf("an argument too many: %d, %q", code, err)

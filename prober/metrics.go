@@ -46,7 +46,7 @@ func newMetrics(queued func() float64) *metrics {
 	m.deliveryFailures = counter("isochrone_delivery_failures_total", "Attempts at delivering a document that failed, and documents given up.")
 	m.sessionsAdmitted = counter("isochrone_sessions_admitted_total", "Sessions that the reflector admitted.")
 	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "isochrone_sessions_refused_total", Help: "Connections that the reflector closed without a byte, by reason.",
+		Name: "isochrone_sessions_refused_total", Help: "Connections that the reflector closed without a byte and datagrams that it dropped, by reason.",
 	}, []string{"reason"})
 	for _, reason := range reflect.Reasons() { // from the start, so that a first refusal is an increase
 		m.sessionsRefused[reason] = refused.WithLabelValues(string(reason))

@@ -35,23 +35,23 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	probes, err := reflect.Listen(ctx, s.listen)
+	probes, err := listen(ctx, s.listen, true, true)
 	if err != nil {
 		return err
 	}
 	local, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.health)
 	if err != nil {
-		return errors.Join(fmt.Errorf("listening for health checks on %q: %w", s.health, err), probes.Close())
+		return errors.Join(fmt.Errorf("listening for health checks on %q: %w", s.health, err), probes.close())
 	}
 	log.Info("serving health", "address", local.Addr().String())
-	log.Info("reflecting", "address", probes.Addr().String())
+	log.Info("reflecting", "address", probes.tcp.Addr().String(), "udp_address", probes.udp.LocalAddr().String())
 
 	begun := time.Now()
 	uptime := func() time.Duration { return time.Since(begun) } // by begun's monotonic reading
 	started := begun.UTC()
 	held := newClaim(started)
 	h := newHealth(uptime, held, s.poll, s.heartbeat)
-	reflector := reflect.New(reflect.Config{Observer: m, Now: time.Now, Uptime: uptime, Log: log})
+	reflector := reflect.New(reflect.Config{Observer: m, Now: time.Now, Uptime: uptime, Log: log, ClockError: clockErrorNS})
 	c := &courier{inbox: box, spool: documents, metrics: m, log: log, wake: make(chan struct{}, 1), last: make(chan struct{})}
 	a := &agent{
 		settings: s, now: time.Now, log: log, metrics: m, health: h, claim: held,
@@ -62,10 +62,9 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 	return supervise(ctx, log, c, []task{
 		a.run,
 		r.run,
-	}, []task{
-		func(ctx context.Context) error { return reflector.Serve(ctx, probes) },
+	}, append(probes.serve(reflector),
 		func(ctx context.Context) error { return serveLocal(ctx, local, h, m) },
-	})
+	))
 }
 
 // task runs until its context ends; an error before that breaks the prober.
@@ -113,14 +112,14 @@ func supervise(ctx context.Context, log *slog.Logger, c *courier, workers, serve
 }
 
 // registration is what this prober says of itself, heartbeat and clock error left out.
-func registration(s settings, started time.Time, probes net.Listener) wire.Registration {
+func registration(s settings, started time.Time, probes sockets) wire.Registration {
 	r := wire.Registration{
 		Version: wire.RegistrationVersion, Environment: s.environment, Prober: s.prober, Region: s.region,
 		Started: started, HeartbeatInterval: s.heartbeat, ReadsAssignments: []int{wire.AssignmentsVersion},
 		Provenance: provenance(s),
 	}
 	for _, a := range s.addresses {
-		a.TCPPort = probes.Addr().(*net.TCPAddr).Port
+		a.TCPPort, a.UDPPort = probes.ports()
 		r.Addresses = append(r.Addresses, a)
 	}
 	return r

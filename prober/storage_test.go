@@ -14,11 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"isochrone/infra/local/azurite/azuritetest"
 	"isochrone/prober/wire/account"
 )
-
-func TestMain(m *testing.M) { azuritetest.Main(m) }
 
 // storage is the app's side of the mailbox, by plain HTTP with an account's shared access
 // signature: only prober/mailbox may use the SDK.

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"isochrone/prober/probe"
 	"isochrone/prober/wire"
 )
 
@@ -27,5 +30,22 @@ func TestARunThatTheAppRulesOutCarriesTheAppsReason(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestAnHTTPRunAsksForTheURLThatTheAppAssigned(t *testing.T) {
+	asked := make(chan string, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
+	t.Cleanup(server.Close)
+	start := time.Now()
+	as := &wire.Assignment{
+		Start: start, LatestStart: start.Add(time.Minute), Deadline: start.Add(time.Minute),
+		Spec: wire.Spec{Kind: wire.KindHTTP, Count: 1, Interval: 10 * time.Millisecond, Timeout: 10 * time.Second, Method: "GET", Connection: wire.ConnectionFresh},
+		Runs: []wire.AssignedRun{{Target: "api", Path: "public", URL: server.URL + "/health"}},
+	}
+	a := &agent{now: time.Now, prober: probe.New(probe.NewPacer(1))}
+	r := a.runs(t.Context(), as)[0]
+	if r.Counts.Received != 1 || r.Address != server.Listener.Addr().String() || len(asked) != 1 || <-asked != "/health" {
+		t.Errorf("failure %q (%s), counts %+v, address %q", r.Failure, r.Detail, r.Counts, r.Address)
 	}
 }

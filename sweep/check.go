@@ -19,7 +19,7 @@ func newCheck(s *session) *cobra.Command {
 		Long: `check reads a configuration (sweep.yaml unless FILE is given; "-" is standard input) and
 reports everything that is wrong with it, a line each. If nothing is, it says what the
 configuration makes on an average day of the next 28: payload is what the probes send and get
-back above TCP, in both directions together.
+back, in both directions together, as "sweep plan" counts it.
 
 It needs no storage. The exit code is 1 when there are faults, and when --environment is given
 and the file is for another one.`,
@@ -63,29 +63,30 @@ type checkObject struct {
 	Environment string        `json:"environment"`
 	SHA256      string        `json:"sha256"`
 	Probers     int           `json:"probers"`
+	Endpoints   int           `json:"endpoints"`
 	Pairs       int           `json:"pairs"`
 	Series      int           `json:"series"`
 	Runs        float64       `json:"runs_per_day"`
 	Samples     float64       `json:"samples_per_day"`
-	Payload     float64       `json:"payload_bytes_per_day"`
+	Payload     *float64      `json:"payload_bytes_per_day"` // nil when one of the probes' is
 	Probes      []checkRecord `json:"probes"`
 }
 
 type checkRecord struct {
-	Probe    string  `json:"probe"`
-	Kind     string  `json:"kind"`
-	Schedule string  `json:"schedule"`
-	Series   int     `json:"series"`
-	Slots    float64 `json:"slots_per_day"`
-	Runs     float64 `json:"runs_per_day"`
-	Samples  float64 `json:"samples_per_day"`
-	Payload  float64 `json:"payload_bytes_per_day"`
+	Probe    string   `json:"probe"`
+	Kind     string   `json:"kind"`
+	Schedule string   `json:"schedule"`
+	Series   int      `json:"series"`
+	Slots    float64  `json:"slots_per_day"`
+	Runs     float64  `json:"runs_per_day"`
+	Samples  float64  `json:"samples_per_day"`
+	Payload  *float64 `json:"payload_bytes_per_day"`
 }
 
 func checkAnswer(name string, body []byte, c *config.Config, day answers.Day) answer {
 	object := checkObject{
 		File: name, Environment: c.Environment, SHA256: answers.Hash(body),
-		Probers: day.Probers, Pairs: day.Pairs, Series: day.Series,
+		Probers: day.Probers, Endpoints: day.Endpoints, Pairs: day.Pairs, Series: day.Series,
 		Runs: day.Runs, Samples: day.Samples, Payload: day.PayloadBytes,
 	}
 	for _, p := range day.Probes {
@@ -102,10 +103,21 @@ func (o checkObject) text(w *bytes.Buffer, st style) {
 	t := table{columns: []column{left("probe"), left("kind"), left("schedule"), number("series"),
 		number("slots/day"), number("runs/day"), number("samples/day"), number("payload bytes/day")}}
 	for _, p := range o.Probes {
-		t.add(p.Probe, p.Kind, p.Schedule, count(p.Series), average(p.Slots), average(p.Runs), average(p.Samples), average(p.Payload))
+		t.add(p.Probe, p.Kind, p.Schedule, count(p.Series), average(p.Slots), average(p.Runs), average(p.Samples), optionalAverage(p.Payload))
 	}
 	t.render(w, st)
-	fmt.Fprintf(w, "\n%s, %s, %s: %s runs, %s samples and %s payload bytes a day\n",
-		plural(o.Probers, "prober", "probers"), plural(o.Pairs, "ordered pair", "ordered pairs"), count(o.Series)+" series",
-		average(o.Runs), average(o.Samples), average(o.Payload))
+	ends := plural(o.Probers, "prober", "probers")
+	if o.Endpoints > 0 {
+		ends += ", " + plural(o.Endpoints, "endpoint", "endpoints")
+	}
+	fmt.Fprintf(w, "\n%s, %s, %s: %s runs, %s samples and %s a day\n",
+		ends, plural(o.Pairs, "ordered pair", "ordered pairs"), count(o.Series)+" series",
+		average(o.Runs), average(o.Samples), describePayload(o.Payload != nil, optionalAverage(o.Payload)))
+}
+
+func optionalAverage(v *float64) string {
+	if v == nil {
+		return absent
+	}
+	return average(*v)
 }

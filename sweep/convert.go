@@ -209,6 +209,7 @@ func (c *converter) answer() answer {
 		text: func(w *bytes.Buffer, st style) {
 			if len(records) > 0 {
 				runTable(records, tables.RunQuery{}).render(w, st)
+				describeDegraded(w, records)
 				w.WriteByte('\n')
 			}
 			verb := "would be stored"

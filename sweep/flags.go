@@ -76,6 +76,15 @@ func localProbers() (ids []string) {
 	return ids
 }
 
+// localTargets are the probers, and the endpoints.
+func localTargets() (names []string) {
+	names = localProbers()
+	for _, e := range localConfig().Endpoints {
+		names = append(names, e.Name+"\tendpoint")
+	}
+	return names
+}
+
 func localProbes() (names []string) {
 	for _, p := range localConfig().Probes {
 		names = append(names, fmt.Sprintf("%s\t%s, %s", p.Name, p.Spec.Kind, p.Schedule))

@@ -38,6 +38,11 @@ func unknownNames(c *config.Config, q tables.RunQuery) (hints []string) {
 	for _, p := range c.Probers {
 		probers = append(probers, p.ID)
 	}
+	target, targets := "prober", slices.Clone(probers)
+	for _, e := range c.Endpoints {
+		target = "prober or endpoint"
+		targets = append(targets, e.Name)
+	}
 	for _, p := range c.Probes {
 		probes = append(probes, p.Name)
 		for _, path := range p.Paths {
@@ -50,10 +55,10 @@ func unknownNames(c *config.Config, q tables.RunQuery) (hints []string) {
 	for _, f := range []struct {
 		flag, what, given string
 		known             []string
-	}{{"source", "prober", q.Source, probers}, {"target", "prober", q.Target, probers}, {"path", "path", q.Path, paths}, {"probe", "probe", q.Probe, probes}} {
+	}{{"source", "prober", q.Source, probers}, {"target", target, q.Target, targets}, {"path", "path", q.Path, paths}, {"probe", "probe", q.Probe, probes}} {
 		if f.given != "" && !foreign && !slices.Contains(f.known, f.given) {
 			hints = append(hints, `--`+f.flag+` "`+f.given+`": no such `+f.what+` in the configuration of environment "`+c.Environment+
-				`"; its `+f.what+`s are `+strings.Join(f.known, ", "))
+				`"; its `+strings.ReplaceAll(f.what, " or ", "s and ")+`s are `+strings.Join(f.known, ", "))
 		}
 	}
 	return hints

@@ -28,11 +28,14 @@ when the pair has no run at all, and blank when the probe does not measure it. "
 where a percentile p has fewer than ten samples above it: n(1 − p) < 10. A "*" marks a run
 that is older than the newest of the table, whatever came of it: its pair was not measured
 since, or not yet. The line below the tables counts these apart, as older, with the slot of the
-oldest; in json and csv they are "stale", and age_s is the age of each.
+oldest; in json and csv they are "stale", and age_s is the age of each. A "~" marks a run that is
+degraded: the measurement's own noise, such as samples that left late, may be in its figures. In
+json and csv "degraded" says why, and each percentile has the ends of its 95 % interval.
 
 --stat says what the tables show; csv and json hold all of it, and the distance, the round trip of
 light in fibre over it (floor), the excess over that and the ratio to it (stretch, from 500 km
-on). These are absent when the configuration has everything on one machine (loopback).
+on). These are absent when the configuration has everything on one machine (loopback), and for
+endpoints, which are columns behind the probers.
 
 The exit code is 1 when a pair is missing. A failed run is a result, and is not missing.`,
 		Example: `  sweep matrix

@@ -6,9 +6,11 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"isochrone/prober/wire"
+	"isochrone/prober/wire/summary"
 	"isochrone/sweep/answers"
 )
 
@@ -35,8 +37,14 @@ type matrixCell struct {
 	Sent        *int       `json:"sent"`
 	Lost        *int       `json:"lost"`
 	P50US       *float64   `json:"p50_us"`
+	P50LowUS    *float64   `json:"p50_low_us"`
+	P50HighUS   *float64   `json:"p50_high_us"`
 	P90US       *float64   `json:"p90_us"`
+	P90LowUS    *float64   `json:"p90_low_us"`
+	P90HighUS   *float64   `json:"p90_high_us"`
 	P99US       *float64   `json:"p99_us"`
+	P99LowUS    *float64   `json:"p99_low_us"`
+	P99HighUS   *float64   `json:"p99_high_us"`
 	LossRatio   *float64   `json:"loss_ratio"`
 	LossLow     *float64   `json:"loss_ratio_low"`
 	LossHigh    *float64   `json:"loss_ratio_high"`
@@ -44,22 +52,26 @@ type matrixCell struct {
 	FloorUS     *float64   `json:"floor_us"`
 	ExcessUS    *float64   `json:"excess_us"`
 	Stretch     *float64   `json:"stretch"`
+	Degraded    *string    `json:"degraded"` // reasons with commas between
 	Detail      *string    `json:"detail"`
 }
 
 type matrixObject struct {
-	Path     string       `json:"path"`
-	Probe    string       `json:"probe"`
-	Kind     string       `json:"kind"`
-	Newest   *time.Time   `json:"newest_slot"`
-	Series   int          `json:"series"`
-	Oldest   *time.Time   `json:"oldest_slot"`
-	Measured int          `json:"measured"`
-	Stale    int          `json:"stale"`
-	Failed   int          `json:"failed"`
-	Missing  int          `json:"missing"`
-	Probers  []string     `json:"probers"`
-	Cells    []matrixCell `json:"cells"`
+	Path     string     `json:"path"`
+	Probe    string     `json:"probe"`
+	Kind     string     `json:"kind"`
+	Newest   *time.Time `json:"newest_slot"`
+	Series   int        `json:"series"`
+	Oldest   *time.Time `json:"oldest_slot"`
+	Measured int        `json:"measured"`
+	Stale    int        `json:"stale"`
+	Failed   int        `json:"failed"`
+	Missing  int        `json:"missing"`
+	Degraded int        `json:"degraded"`
+	Probers  []string   `json:"probers"`
+	// Endpoints are targets alone.
+	Endpoints []string     `json:"endpoints"`
+	Cells     []matrixCell `json:"cells"`
 }
 
 type matricesObject struct {
@@ -73,7 +85,8 @@ func (v matrixView) answer() answer {
 	var all []matrixCell
 	for _, m := range v.matrices {
 		o := matrixObject{Path: m.Path, Probe: m.Probe, Kind: string(m.Kind), Newest: utc(m.Newest), Series: len(m.Cells),
-			Oldest: utc(m.Oldest), Measured: m.Measured, Stale: m.Older, Failed: m.Failed, Missing: m.Missing, Probers: m.Probers, Cells: []matrixCell{}}
+			Oldest: utc(m.Oldest), Measured: m.Measured, Stale: m.Older, Failed: m.Failed, Missing: m.Missing, Degraded: m.Degraded,
+			Probers: m.Probers, Endpoints: append([]string{}, m.Endpoints...), Cells: []matrixCell{}}
 		for i := range m.Cells {
 			o.Cells = append(o.Cells, matrixCellOf(m, &m.Cells[i]))
 		}
@@ -85,7 +98,8 @@ func (v matrixView) answer() answer {
 
 func matrixCellOf(m *answers.Matrix, c *answers.Cell) matrixCell {
 	out := matrixCell{Environment: m.Environment, Path: m.Path, Probe: m.Probe, Source: c.Source, Target: c.Target, State: string(c.State),
-		P50US: c.P50US, P90US: c.P90US, P99US: c.P99US, LossRatio: c.LossRatio, LossLow: c.LossLow, LossHigh: c.LossHigh,
+		P50US: c.P50US, P50LowUS: c.P50Range.LowUS, P50HighUS: c.P50Range.HighUS, P90US: c.P90US, P90LowUS: c.P90Range.LowUS, P90HighUS: c.P90Range.HighUS,
+		P99US: c.P99US, P99LowUS: c.P99Range.LowUS, P99HighUS: c.P99Range.HighUS, Degraded: optional(reasons(c.Degraded)), LossRatio: c.LossRatio, LossLow: c.LossLow, LossHigh: c.LossHigh,
 		// No more digits than the coordinates and the clock can mean.
 		DistanceKM: rounded(c.DistanceKM, 1), FloorUS: rounded(c.FloorUS, 3), ExcessUS: rounded(c.ExcessUS, 3), Stretch: rounded(c.Stretch, 3),
 		Failure: optional(string(c.Failure)), Detail: optional(c.Detail)}
@@ -172,25 +186,28 @@ const (
 	wordMissing = "missing"
 	wordFew     = "few"
 	markOlder   = "*"
+	// markDegraded stands at figures that the measurement's own noise may have changed.
+	markDegraded = "~"
 )
 
 // matrixTable is one statistic of a matrix. Numbered columns are for terminals that are too
 // narrow for the targets' names.
 func matrixTable(m *answers.Matrix, stat answers.Statistic, numbered bool) *table {
 	t := &table{columns: []column{left("from \\ to")}}
-	marks := slices.ContainsFunc(m.Cells, func(c answers.Cell) bool { return c.Older })
+	marks := 0 // the most that a cell has
+	for i := range m.Cells {
+		marks = max(marks, len(cellMarks(&m.Cells[i])))
+	}
 	sources, targets := ends(m)
 	if numbered { // the rows are the key to the columns' numbers: all of them are needed
-		sources, targets = m.Probers, m.Probers
+		sources, targets = m.Targets(), m.Targets()
 	}
 	for i, target := range targets {
 		title := target
 		if numbered {
 			title = strconv.Itoa(i + 1)
 		}
-		if marks {
-			title += " " // over the marks
-		}
+		title += strings.Repeat(" ", marks) // over the marks
 		t.columns = append(t.columns, number(title))
 	}
 	cells := make(map[[2]string]*answers.Cell, len(m.Cells))
@@ -211,13 +228,13 @@ func matrixTable(m *answers.Matrix, stat answers.Statistic, numbered bool) *tabl
 	return t
 }
 
-// ends are the probers that a matrix has as sources and as targets.
+// ends are the probers and endpoints that a matrix has as sources and as targets.
 func ends(m *answers.Matrix) (sources, targets []string) {
 	isSource, isTarget := map[string]bool{}, map[string]bool{}
 	for i := range m.Cells {
 		isSource[m.Cells[i].Source], isTarget[m.Cells[i].Target] = true, true
 	}
-	for _, p := range m.Probers {
+	for _, p := range m.Targets() {
 		if isSource[p] {
 			sources = append(sources, p)
 		}
@@ -228,7 +245,7 @@ func ends(m *answers.Matrix) (sources, targets []string) {
 	return sources, targets
 }
 
-func matrixEntry(c *answers.Cell, stat answers.Statistic, marks bool) cell {
+func matrixEntry(c *answers.Cell, stat answers.Statistic, marks int) cell {
 	if c == nil { // the probe does not measure the pair
 		return cell{}
 	}
@@ -248,13 +265,22 @@ func matrixEntry(c *answers.Cell, stat answers.Statistic, marks bool) cell {
 	default:
 		text = milliseconds(c.Value(stat))
 	}
-	if c.Older {
-		text += markOlder
-	} else if marks {
-		text += " "
-	}
-	return cell{text, of}
+	mine := cellMarks(c)
+	return cell{text + mine + strings.Repeat(" ", marks-len(mine)), of}
 }
+
+func cellMarks(c *answers.Cell) (marks string) {
+	if len(c.Degraded) > 0 {
+		marks = markDegraded
+	}
+	if c.Older {
+		marks += markOlder
+	}
+	return marks
+}
+
+// reasons writes why a run is degraded as json and csv hold it.
+func reasons(list []summary.Reason) string { return strings.Join(words(list), ",") }
 
 // legend explains the words that this matrix shows, and no others.
 func (v matrixView) legend(w *bytes.Buffer, st style, m *answers.Matrix, numbered bool) {
@@ -274,6 +300,9 @@ func (v matrixView) legend(w *bytes.Buffer, st style, m *answers.Matrix, numbere
 	if slices.ContainsFunc(m.Cells, func(c answers.Cell) bool { return c.Older }) {
 		line(markOlder, "older than the newest slot: not measured since, or not yet; the oldest is of "+oldestSlot(m)+", "+ago(v.now.Sub(m.Oldest)))
 	}
+	if m.Degraded > 0 {
+		line(markDegraded, "degraded: "+describeReasons(m)+"; sweep runs shows which, and by how much in json and csv")
+	}
 	for _, f := range wire.Failures() {
 		if slices.ContainsFunc(m.Cells, func(c answers.Cell) bool { return c.Failure == f }) {
 			line(string(f), failureMeaning(f))
@@ -290,39 +319,4 @@ func (v matrixView) showsFew(m *answers.Matrix) bool {
 		}
 	}
 	return false
-}
-
-// failureMeaning says a failure code in words, for people who have not read the formats' page.
-func failureMeaning(f wire.Failure) string {
-	switch f {
-	case wire.FailureTimeout:
-		return "no reply came in time"
-	case wire.FailureRefused:
-		return "nothing listens on the target's port"
-	case wire.FailureReset:
-		return "the connection was cut while it was in use"
-	case wire.FailureUnreachable:
-		return "the network has no way to the target"
-	case wire.FailureDNS:
-		return "the target's name could not be resolved"
-	case wire.FailureTLS:
-		return "the TLS handshake failed"
-	case wire.FailureTargetBusy:
-		return "the target has no session left"
-	case wire.FailureUnauthorized:
-		return "the target did not accept, or did not prove, the session's key"
-	case wire.FailureTargetDown:
-		return "the target never registered, is silent, or has no usable address: sweep runs shows the detail"
-	case wire.FailureExpired:
-		return "the source delivered no result in time"
-	case wire.FailureCanceled:
-		return "the source stopped, or ran out of time"
-	case wire.FailureProtocol:
-		return "the target answered with something that is not allowed"
-	case wire.FailureUnsupported:
-		return "the source does not know this kind of probe, or may not use it"
-	case wire.FailureLocal:
-		return "the source's own machine failed"
-	}
-	return ""
 }

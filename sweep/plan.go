@@ -23,8 +23,10 @@ func newPlan(s *session) *cobra.Command {
 		Long: `plan reads a configuration (sweep.yaml unless FILE is given; "-" is standard input) and says
 what would run at the next slots at which anything is due, if every prober were up: by probe
 the runs (one for each ordered pair and path), the assignments that they travel in, their
-samples without warm-up, how long a run takes at most, and the payload that is sent and got
-back above TCP, warm-up included, in both directions together.
+samples without warm-up, how long a run takes at most, and the bytes that are sent and got back,
+warm-up included, in both directions together: of tcp the payload above TCP, the session's
+handshake included; of udp and icmp whole IPv4 packets; of connect none, for a handshake carries
+no payload. Of http nobody can say, for the server decides what it answers: absent.
 
 It needs no storage. The exit code is 1 when the file has faults, and when --environment is
 given and the file is for another one.`,
@@ -70,7 +72,7 @@ type planObject struct {
 	From        time.Time    `json:"from"`
 	Slots       int          `json:"slots"`
 	Runs        int          `json:"runs"`
-	Payload     int64        `json:"payload_bytes"`
+	Payload     *int64       `json:"payload_bytes"` // nil when one of the probes' is
 	Probes      []planRecord `json:"probes"`
 }
 
@@ -82,15 +84,20 @@ type planRecord struct {
 	Assignments int       `json:"assignments"`
 	Samples     int       `json:"samples"`
 	Duration    float64   `json:"duration_s"`
-	Payload     int64     `json:"payload_bytes"`
+	Payload     *int64    `json:"payload_bytes"`
 }
 
 func planAnswer(c *config.Config, from time.Time, forecasts []answers.Forecast) answer {
-	object := planObject{Environment: c.Environment, From: from.UTC(), Slots: len(forecasts), Probes: []planRecord{}}
+	var payload int64
+	object := planObject{Environment: c.Environment, From: from.UTC(), Slots: len(forecasts), Payload: &payload, Probes: []planRecord{}}
 	for _, f := range forecasts {
 		for _, p := range f.Probes {
 			object.Runs += p.Runs
-			object.Payload += p.PayloadBytes
+			if p.PayloadBytes != nil {
+				payload += *p.PayloadBytes
+			} else {
+				object.Payload = nil
+			}
 			object.Probes = append(object.Probes, planRecord{
 				Slot: f.Slot.UTC(), Probe: p.Probe, Kind: string(p.Kind), Runs: p.Runs, Assignments: p.Assignments,
 				Samples: p.Samples, Duration: p.Duration.Seconds(), Payload: p.PayloadBytes,
@@ -109,9 +116,24 @@ func (o planObject) text(w *bytes.Buffer, st style) {
 		number("samples"), number("longest run s"), number("payload bytes")}}
 	for _, p := range o.Probes {
 		t.add(stamp(p.Slot), p.Probe, p.Kind, count(p.Runs), count(p.Assignments), count(p.Samples),
-			decimal(&p.Duration, 1, 2), count(p.Payload))
+			decimal(&p.Duration, 1, 2), optionalBytes(p.Payload))
 	}
 	t.render(w, st)
-	fmt.Fprintf(w, "\n%s of environment %s from %s on: %s, %s payload bytes\n", plural(o.Slots, "slot", "slots"),
-		o.Environment, stamp(o.From), plural(o.Runs, "run", "runs"), count(o.Payload))
+	fmt.Fprintf(w, "\n%s of environment %s from %s on: %s, %s\n", plural(o.Slots, "slot", "slots"),
+		o.Environment, stamp(o.From), plural(o.Runs, "run", "runs"), describePayload(o.Payload != nil, optionalBytes(o.Payload)))
+}
+
+func optionalBytes(n *int64) string {
+	if n == nil {
+		return absent
+	}
+	return count(*n)
+}
+
+// describePayload says how many bytes are sent, where that is known.
+func describePayload(known bool, bytes string) string {
+	if !known {
+		return "an unknown payload (http: the server decides what it answers)"
+	}
+	return bytes + " payload bytes"
 }

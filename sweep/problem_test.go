@@ -58,6 +58,14 @@ func TestEveryFailureCodeIsExplained(t *testing.T) {
 	}
 }
 
+func TestEveryReasonIsExplained(t *testing.T) {
+	for _, r := range allReasons() {
+		if reasonMeaning(r) == string(r) {
+			t.Errorf("nothing says what %q means", r)
+		}
+	}
+}
+
 func TestWhatIsTypedCannotSteerTheTerminal(t *testing.T) {
 	for _, args := range [][]string{{"\x1b[2Jnosuch"}, {"runs", "--since", "\x1b[31m"}, {"matrix", "--\x1b[31m"}, {"check", "no\x1b[31msuch.yaml"},
 		{"runs", "--source", "\u202e"}, {"runs", "--environment", "\x9b31m"}} {

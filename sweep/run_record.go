@@ -33,20 +33,41 @@ type runRecord struct {
 	Reordered        *int `json:"reordered"`
 	PacingViolations *int `json:"pacing_violations"`
 
-	LossRatio *float64 `json:"loss_ratio"`
-	LossLow   *float64 `json:"loss_ratio_low"`
-	LossHigh  *float64 `json:"loss_ratio_high"`
-	MinUS     *float64 `json:"rtt_min_us"`
-	MeanUS    *float64 `json:"rtt_mean_us"`
-	P50US     *float64 `json:"rtt_p50_us"`
-	P90US     *float64 `json:"rtt_p90_us"`
-	P95US     *float64 `json:"rtt_p95_us"`
-	P99US     *float64 `json:"rtt_p99_us"`
-	P999US    *float64 `json:"rtt_p999_us"`
-	MaxUS     *float64 `json:"rtt_max_us"`
-	StddevUS  *float64 `json:"rtt_stddev_us"`
-	JitterUS  *float64 `json:"rtt_jitter_us"`
-	PDVUS     *float64 `json:"rtt_pdv_us"`
+	LostForward      *int `json:"lost_forward"`
+	LostReverse      *int `json:"lost_reverse"`
+	DuplicateForward *int `json:"duplicate_forward"`
+	DuplicateReverse *int `json:"duplicate_reverse"`
+	ReorderedForward *int `json:"reordered_forward"`
+	ReorderedReverse *int `json:"reordered_reverse"`
+
+	LossRatio  *float64 `json:"loss_ratio"`
+	LossLow    *float64 `json:"loss_ratio_low"`
+	LossHigh   *float64 `json:"loss_ratio_high"`
+	MinUS      *float64 `json:"rtt_min_us"`
+	MeanUS     *float64 `json:"rtt_mean_us"`
+	P50US      *float64 `json:"rtt_p50_us"`
+	P50LowUS   *float64 `json:"rtt_p50_low_us"`
+	P50HighUS  *float64 `json:"rtt_p50_high_us"`
+	P90US      *float64 `json:"rtt_p90_us"`
+	P90LowUS   *float64 `json:"rtt_p90_low_us"`
+	P90HighUS  *float64 `json:"rtt_p90_high_us"`
+	P95US      *float64 `json:"rtt_p95_us"`
+	P95LowUS   *float64 `json:"rtt_p95_low_us"`
+	P95HighUS  *float64 `json:"rtt_p95_high_us"`
+	P99US      *float64 `json:"rtt_p99_us"`
+	P99LowUS   *float64 `json:"rtt_p99_low_us"`
+	P99HighUS  *float64 `json:"rtt_p99_high_us"`
+	P999US     *float64 `json:"rtt_p999_us"`
+	P999LowUS  *float64 `json:"rtt_p999_low_us"`
+	P999HighUS *float64 `json:"rtt_p999_high_us"`
+	MaxUS      *float64 `json:"rtt_max_us"`
+	StddevUS   *float64 `json:"rtt_stddev_us"`
+	JitterUS   *float64 `json:"rtt_jitter_us"`
+	PDVUS      *float64 `json:"rtt_pdv_us"`
+
+	runNoise
+	runOneWay
+	runHTTP
 
 	Address       *string  `json:"address"`
 	Assignment    *string  `json:"assignment_id"`
@@ -69,7 +90,12 @@ func runRecordOf(row *tables.Row) runRecord {
 		PlannedStart: row.PlannedStart.UTC(), Start: row.Start, End: row.End, LatenessUS: row.LatenessUS,
 		LossRatio: row.LossRatio, LossLow: row.LossLow, LossHigh: row.LossHigh,
 		MinUS: row.MinUS, MeanUS: row.MeanUS, P50US: row.P50US, P90US: row.P90US, P95US: row.P95US, P99US: row.P99US,
-		P999US: row.P999US, MaxUS: row.MaxUS, StddevUS: row.StddevUS, JitterUS: row.JitterUS, PDVUS: row.PDVUS,
+		P999US:   row.P999US,
+		P50LowUS: row.P50Range.LowUS, P50HighUS: row.P50Range.HighUS, P90LowUS: row.P90Range.LowUS, P90HighUS: row.P90Range.HighUS,
+		P95LowUS: row.P95Range.LowUS, P95HighUS: row.P95Range.HighUS, P99LowUS: row.P99Range.LowUS, P99HighUS: row.P99Range.HighUS,
+		P999LowUS: row.P999Range.LowUS, P999HighUS: row.P999Range.HighUS,
+		runNoise: runNoiseOf(&row.Noise), runOneWay: runOneWayOf(&row.OneWay), runHTTP: runHTTPOf(&row.HTTP),
+		MaxUS: row.MaxUS, StddevUS: row.StddevUS, JitterUS: row.JitterUS, PDVUS: row.PDVUS,
 		Address: optional(row.Address), Assignment: optional(row.Assignment), Attempt: optional(row.Attempt), Part: row.Part,
 		Document: optional(row.Document), Tool: optional(row.Tool), Detail: optional(row.Detail),
 	}
@@ -81,25 +107,10 @@ func runRecordOf(row *tables.Row) runRecord {
 // runRecordOfResult is what runRecordOf gives for the row that a result is stored as. The store
 // keeps times to 100 ns.
 func runRecordOfResult(res *result.Result) runRecord {
-	run, sum := &res.Run, &res.Summary
-	r := runRecord{
-		Environment: res.Series.Environment, Slot: res.Slot.UTC(), Source: res.Series.Source, Target: res.Series.Target,
-		Path: res.Series.Path, Probe: res.Series.Probe, Kind: string(run.Kind), Failure: optional(string(run.Failure)),
-		PlannedStart: stored(run.PlannedStart), Start: storedOptional(run.Start), End: storedOptional(run.End),
-		LossRatio: sum.LossRatio, LossLow: sum.LossLow, LossHigh: sum.LossHigh,
-		MinUS: microseconds(sum.Min), MeanUS: microseconds(sum.Mean), P50US: microseconds(sum.P50), P90US: microseconds(sum.P90),
-		P95US: microseconds(sum.P95), P99US: microseconds(sum.P99), P999US: microseconds(sum.P999), MaxUS: microseconds(sum.Max),
-		StddevUS: microseconds(sum.Stddev), JitterUS: microseconds(sum.Jitter), PDVUS: microseconds(sum.PDV),
-		Address: optional(run.Address), Assignment: optional(res.Assignment), Attempt: optional(res.Attempt), Part: res.Part,
-		Document: optional(res.Document), Tool: optional(res.Tool), Detail: optional(run.Detail),
-	}
-	if run.Start != nil {
-		late := float64(run.Start.Sub(run.PlannedStart)) / 1e3
-		r.LatenessUS = &late
-	}
-	r.count(run.Failure, run.Counts)
-	r.provenance(res.Provenance)
-	return r
+	row := tables.RowOf(res)
+	row.Slot, row.PlannedStart = stored(row.Slot), stored(row.PlannedStart)
+	row.Start, row.End = storedOptional(row.Start), storedOptional(row.End)
+	return runRecordOf(&row)
 }
 
 // count fills in the counts. Of a run that expired nobody knows them.
@@ -109,19 +120,13 @@ func (r *runRecord) count(f wire.Failure, c wire.Counts) {
 	}
 	r.Warmup, r.Sent, r.Received, r.Lost, r.Late = &c.Warmup, &c.Sent, &c.Received, &c.Lost, &c.Late
 	r.Duplicate, r.Reordered, r.PacingViolations = &c.Duplicate, &c.Reordered, &c.PacingViolations
+	r.LostForward, r.LostReverse, r.DuplicateForward = c.LostForward, c.LostReverse, c.DuplicateForward
+	r.DuplicateReverse, r.ReorderedForward, r.ReorderedReverse = c.DuplicateReverse, c.ReorderedForward, c.ReorderedReverse
 }
 
 func (r *runRecord) provenance(p wire.Provenance) {
 	r.ProberVersion, r.ImageDigest, r.VMSize = optional(p.ProberVersion), optional(p.ImageDigest), optional(p.VMSize)
 	r.ClockErrorNS, r.CPUSteal = p.ClockErrorNS, p.CPUStealRatio
-}
-
-func microseconds(ns *float64) *float64 {
-	if ns == nil {
-		return nil
-	}
-	us := *ns / 1e3
-	return &us
 }
 
 func stored(t time.Time) time.Time { return t.UTC().Truncate(100 * time.Nanosecond) }

@@ -3,12 +3,15 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"isochrone/prober/wire"
+	"isochrone/prober/wire/summary"
 	"isochrone/sweep/answers"
 	"isochrone/sweep/tables"
 )
@@ -24,7 +27,10 @@ Without --source, --target, --path and --probe it lists those of every series. n
 samples came back. --since is a duration before now, or a time. When nothing fits, standard error
 says whether the configuration knows the names that were asked for.
 
-json and csv hold every column of the rows, histograms apart. A value that is absent is null in
+A "~" marks a run that is degraded: the measurement's own noise may be in its figures. json and csv
+say why, and hold every column of the rows, histograms apart: percentiles with the ends of their
+95 % interval, and what only some kinds have, such as the delays of each direction (udp) or the
+phases of a request (http). A value that is absent is null in
 json, empty in csv and "-" in a table. In csv, a text that a spreadsheet would take for a
 formula has an apostrophe in front.`,
 		Example: `  sweep runs --source westeurope --target eastus
@@ -58,13 +64,13 @@ formula has an apostrophe in front.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&q.Source, "source", "", "only from this prober")
-	flags.StringVar(&q.Target, "target", "", "only to this prober")
+	flags.StringVar(&q.Target, "target", "", "only to this prober or endpoint")
 	flags.StringVar(&q.Path, "path", "", "only over this path")
 	flags.StringVar(&q.Probe, "probe", "", "only of this probe; those of foreign documents begin with ext.")
 	flags.StringVar(&since, "since", "24h", "how far back: a duration such as 90m, 24h, 7d, or a time")
 	flags.IntVar(&q.Limit, "limit", 50, "the most runs to show; 0 shows all")
 	completeFlag(cmd, "source", localProbers)
-	completeFlag(cmd, "target", localProbers)
+	completeFlag(cmd, "target", localTargets)
 	completeFlag(cmd, "path", localPaths)
 	completeFlag(cmd, "probe", localProbes)
 	noFiles(cmd, "since", "limit")
@@ -125,6 +131,7 @@ func (v runsView) text(w *bytes.Buffer, st style, records []runRecord) {
 	fmt.Fprintf(w, "runs of environment %s since %s%s\n", v.environment, stamp(v.query.Since), v.filters())
 	if len(records) > 0 {
 		runTable(records, v.query).render(w, st)
+		describeDegraded(w, records)
 	}
 	fmt.Fprintf(w, "\nn = %s of %s; times are UTC, %s is absent\n", count(len(records)), plural(v.runs.Total, "run", "runs"), absent)
 	if len(records) < v.runs.Total {
@@ -166,6 +173,9 @@ func runTable(records []runRecord, fixed tables.RunQuery) *table {
 			fields = append(fields, field{left(name.title), text(name.get)})
 		}
 	}
+	if slices.ContainsFunc(records, func(r runRecord) bool { return r.Degraded != nil }) {
+		fields = append(fields, field{left(markDegraded), degradedCell})
+	}
 	ms := func(get func(*runRecord) *float64) func(*runRecord) cell {
 		return text(func(r *runRecord) string { return milliseconds(get(r)) })
 	}
@@ -191,6 +201,33 @@ func runTable(records []runRecord, fixed tables.RunQuery) *table {
 		t.rows = append(t.rows, row)
 	}
 	return t
+}
+
+func degradedCell(r *runRecord) cell {
+	if r.Degraded == nil {
+		return cell{}
+	}
+	return cell{markDegraded, alarm}
+}
+
+// describeDegraded says of the marked runs why they are, each reason with its number of runs.
+func describeDegraded(w *bytes.Buffer, records []runRecord) {
+	runs := map[string]int{}
+	for i := range records {
+		if why := records[i].Degraded; why != nil {
+			for _, r := range strings.Split(*why, ",") {
+				runs[r]++
+			}
+		}
+	}
+	if len(runs) == 0 {
+		return
+	}
+	var why []string
+	for _, r := range slices.Sorted(maps.Keys(runs)) {
+		why = append(why, fmt.Sprintf("%s in %s", reasonMeaning(summary.Reason(visible(r))), plural(runs[r], "run", "runs")))
+	}
+	fmt.Fprintf(w, "\n%s degraded, the measurement's own noise may be in the figures: %s\n", markDegraded, strings.Join(why, ", "))
 }
 
 func optionalCount(n *int) string {

@@ -38,7 +38,9 @@ type seeder struct {
 //	ok SLOT SOURCE TARGET PATH PROBE P50 N LOST    a run: half of its N samples are at most P50
 //	fail SLOT SOURCE TARGET PATH PROBE CODE TEXT   a run without a result
 //	header SLOT STATE [REASON]                     a sweep
-//	prober SLOT PROBER AGE VERSION                 a registration, its heartbeat AGE before the scripts' clock
+//	run SLOT SOURCE TARGET PATH PROBE KIND P50 N LOST   the same of another kind, with all that the kind tells
+//	noisy SLOT SOURCE TARGET PATH PROBE P50 N LOST      as ok, degraded by samples that left late and by steal
+//	prober SLOT PROBER AGE VERSION [UDPPORT]       a registration, its heartbeat AGE before the scripts' clock
 //	entry SLOT SOURCE PROBE PART STATE RUNS [ERROR]
 //
 // Texts in quotes are unquoted as Go's.
@@ -81,8 +83,10 @@ func (s *seeder) line(ctx context.Context, f []string) (err error) {
 			Assignment: wire.AssignmentID(s.environment, slot, f[2], f[3], part), State: ledger.State(f[5]), Runs: runs, Error: text(f[7:])}})
 	case "prober":
 		return s.register(ctx, f)
-	case "ok", "fail":
+	case "ok", "fail", "noisy":
 		return s.run(ctx, slot, f)
+	case "run":
+		return s.kind(ctx, slot, f)
 	}
 	return fmt.Errorf("%q is no kind of line", f[0])
 }
@@ -93,10 +97,13 @@ func (s *seeder) register(ctx context.Context, f []string) error {
 	if err != nil {
 		return err
 	}
-	clock := int64(250_000)
+	clock, udp := int64(250_000), 0
+	if len(f) > 5 {
+		udp = whole(f[5])
+	}
 	return s.tables.PutProbers(ctx, []wire.Registration{{Version: wire.RegistrationVersion, Environment: s.environment, Prober: f[2], Region: f[2],
 		Started: scriptNow.Add(-time.Hour), Heartbeat: scriptNow.Add(-age), HeartbeatInterval: 30 * time.Second,
-		Addresses: []wire.PathAddress{{Path: "public", Host: "20.50.0.4", TCPPort: 7700}}, ReadsAssignments: []int{wire.AssignmentsVersion},
+		Addresses: []wire.PathAddress{{Path: "public", Host: "20.50.0.4", TCPPort: 7700, UDPPort: udp}}, ReadsAssignments: []int{wire.AssignmentsVersion},
 		Provenance: wire.Provenance{ProberVersion: f[4], ClockErrorNS: &clock}}})
 }
 
@@ -110,27 +117,79 @@ func (s *seeder) run(ctx context.Context, slot time.Time, f []string) error {
 		}
 		return s.tables.PutLatest(ctx, expired)
 	}
-	r := result.Result{Series: series, Slot: slot, Assignment: assignment, Attempt: "0a1b2c3d",
-		Document: "raw-" + s.environment + "/documents/v=1/src=" + f[2] + "/x.json.gz", Provenance: wire.Provenance{ProberVersion: "1.0.0"}}
+	r := s.result(slot, f)
 	start := slot.Add(30 * time.Second)
-	if f[0] == "ok" {
+	if f[0] != "fail" {
 		p50, err := time.ParseDuration(f[6])
 		if err != nil {
 			return err
 		}
 		r.Run = goodRun(f[3], f[4], start, p50, whole(f[7]), whole(f[8]))
+		if f[0] == "noisy" {
+			steal := 0.2
+			r.Provenance.CPUStealRatio = &steal
+			for i := range r.Run.Samples.SentNS {
+				r.Run.Samples.SentNS[i] += int64(10 * time.Millisecond)
+			}
+		}
 	} else {
 		r.Run = wire.Run{Target: f[3], Path: f[4], Kind: wire.KindTCP, Address: "20.50.0.4:7700", PlannedStart: start, Start: &start, End: &start,
 			Failure: wire.Failure(f[6]), Detail: text(f[7:])}
 	}
-	r.Summary = summary.Of(r.Run.Samples, r.Run.Counts)
+	return s.put(ctx, r)
+}
+
+// result is what the results of a line have in common.
+func (s *seeder) result(slot time.Time, f []string) result.Result {
+	return result.Result{Series: wire.Series{Environment: s.environment, Source: f[2], Target: f[3], Path: f[4], Probe: f[5]}, Slot: slot,
+		Assignment: wire.AssignmentID(s.environment, slot, f[2], f[5], 0), Attempt: "0a1b2c3d",
+		Document: "raw-" + s.environment + "/documents/v=1/src=" + f[2] + "/x.json.gz", Provenance: wire.Provenance{ProberVersion: "1.0.0"}}
+}
+
+func (s *seeder) put(ctx context.Context, r result.Result) error {
+	r.Summary = summary.Of(&r.Run, &r.Provenance)
 	if err := s.tables.PutResults(ctx, []result.Result{r}); err != nil {
 		return err
 	}
-	if strings.HasPrefix(f[5], wire.ForeignPrefix) {
+	if strings.HasPrefix(r.Series.Probe, wire.ForeignPrefix) {
 		return nil
 	}
 	return s.tables.PutLatest(ctx, []result.Result{r})
+}
+
+// kind stores a run of a kind with what only that kind tells.
+func (s *seeder) kind(ctx context.Context, slot time.Time, f []string) error {
+	p50, err := time.ParseDuration(f[7])
+	if err != nil {
+		return err
+	}
+	r := s.result(slot, f)
+	r.Run = goodRun(f[3], f[4], slot.Add(30*time.Second), p50, whole(f[8]), whole(f[9]))
+	r.Run.Kind = wire.Kind(f[6])
+	m := &r.Run.Samples
+	column := func(of func(rtt int64) int64) (c wire.Column) {
+		for _, rtt := range m.RTTNS {
+			if rtt != wire.Null {
+				rtt = of(rtt)
+			}
+			c = append(c, rtt)
+		}
+		return c
+	}
+	steady := func(d time.Duration) wire.Column { return column(func(int64) int64 { return int64(d) }) }
+	switch n := func(v int) *int { return &v }; r.Run.Kind {
+	case wire.KindUDP:
+		r.Run.Timestamps, r.Run.ClockSteps = wire.TimestampsKernel, n(0)
+		r.Run.Counts.LostForward, r.Run.Counts.LostReverse = n(whole(f[9])), n(0)
+		m.ClientNS, m.ServerNS = steady(60*time.Microsecond), steady(12*time.Microsecond)
+	case wire.KindICMP:
+		r.Run.Address, r.Run.Timestamps, m.ClientNS = "20.50.0.4", wire.TimestampsKernel, steady(60*time.Microsecond)
+	case wire.KindHTTP:
+		r.Run.Address, r.Run.Timestamps = "203.0.113.9:443", wire.TimestampsUser
+		m.DNSNS, m.ConnectNS, m.TLSNS = steady(time.Millisecond), steady(5*time.Millisecond), steady(6*time.Millisecond)
+		m.FirstByteNS, m.ServerNS = steady(10*time.Millisecond), steady(3*time.Millisecond)
+	}
+	return s.put(ctx, r)
 }
 
 // goodRun has n samples that were sent, the last of them lost, and the others spread evenly

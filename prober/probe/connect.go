@@ -15,12 +15,13 @@ import (
 // finds every dialer busy waits for one, and counts as a pacing violation if that takes long.
 const maxDialers = 512
 
-// connect measures TCP handshakes, a new connection each, which is closed as soon as it stands.
+// connect measures TCP handshakes, a new connection each, which is closed as soon as it stands. In
+// a closed loop there is one dialer, so the next handshake begins when the one before is over.
 func (p *Prober) connect(ctx context.Context, req Request, address netip.AddrPort) wire.Run {
 	// Dials outlive ctx by the grace, so that what is in flight is not thrown away.
 	dialing, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
-	rec := newRecord(req.Spec, firstDue(time.Now(), req.First, req.Spec.Interval))
+	rec := newRecord(req, firstDue(time.Now(), req.First, req.Spec.Interval), columnSet{client: handshakesTimed})
 	d := startDialers(dialing, rec, address)
 
 	sent := p.pacer.pace(ctx, rec.begin, req.Spec.Interval, len(rec.samples), func(i int) bool {
@@ -40,7 +41,9 @@ func (p *Prober) connect(ctx context.Context, req Request, address netip.AddrPor
 	if end.detail = d.firstError; sent < len(rec.samples) || !finished {
 		end.cut, end.detail = wire.FailureCanceled, "stopped before every sample was sent and answered"
 	}
-	return rec.run(req, end)
+	run := rec.run(req, end)
+	run.Timestamps = wire.TimestampsUser
+	return run
 }
 
 // dialers are the goroutines that make a connect run's connections: enough that one is free for
@@ -54,13 +57,17 @@ type dialers struct {
 }
 
 func startDialers(ctx context.Context, rec *record, address netip.AddrPort) *dialers {
-	n := min(int(rec.spec.Timeout/rec.spec.Interval)+2, len(rec.samples), maxDialers)
+	n := 1
+	if !rec.spec.ClosedLoop() {
+		n = min(int(rec.spec.Timeout/rec.spec.Interval)+2, len(rec.samples), maxDialers)
+	}
 	d := &dialers{due: make(chan int), done: make(chan struct{})}
 	var all sync.WaitGroup
 	for range n {
 		all.Go(func() {
 			for i := range d.due {
 				d.dial(ctx, rec, &rec.samples[i], address.String())
+				rec.outcome(i)
 			}
 		})
 	}
@@ -93,8 +100,13 @@ func (d *dialers) dial(ctx context.Context, rec *record, s *sample, address stri
 		d.mu.Unlock()
 		return
 	}
+	s.rtt = max(at-s.sent.Load(), 1)
+	// The rest of the dial is this program's: waking up after the answer, more than anything.
+	if kernel, ok := handshakeTime(conn.(*net.TCPConn)); ok {
+		s.client = max(s.rtt-int64(kernel), 0)
+	}
 	_ = conn.Close() // nothing was written: there is nothing to lose
-	if s.rtt = max(at-s.sent.Load(), 1); s.rtt > int64(rec.spec.Timeout) {
+	if s.rtt > int64(rec.spec.Timeout) {
 		s.rtt, s.late = notYet, true
 	}
 }

@@ -109,7 +109,7 @@ func BenchmarkConnectBias(b *testing.B) {
 	b.Run("sample", func(b *testing.B) {
 		var rtts []time.Duration
 		for b.Loop() {
-			rec := newRecord(spec, time.Now())
+			rec := newRecord(Request{Spec: spec}, time.Now(), columnSet{})
 			(&dialers{}).dial(context.Background(), rec, &rec.samples[0], address.String())
 			rtts = append(rtts, time.Duration(rec.samples[0].rtt))
 		}

@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -103,5 +104,61 @@ func TestARunThatIsLateKeepsItsPlaceInTheInterval(t *testing.T) {
 		if got := firstDue(now, now.Add(c.first), interval).Sub(now); got != c.expected {
 			t.Errorf("due %s: begins in %s, want %s", c.name, got, c.expected)
 		}
+	}
+}
+
+func TestCoarsePacingIsNeverEarlyAndStops(t *testing.T) {
+	begin := time.Now().Add(time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
+	fired := paceCoarse(ctx, begin, 4*time.Millisecond, 9, func(i int) bool {
+		if early := time.Until(begin.Add(time.Duration(i) * 4 * time.Millisecond)); early > 0 {
+			t.Errorf("sample %d left %s early", i, early)
+		}
+		if i == 4 {
+			cancel()
+		}
+		return true
+	})
+	if fired != 5 {
+		t.Errorf("fired %d, want 5: the context ended with the fifth", fired)
+	}
+	if fired := paceCoarse(t.Context(), begin, time.Millisecond, 9, func(i int) bool { return i < 2 }); fired != 2 {
+		t.Errorf("fired %d, want 2: the third failed", fired)
+	}
+}
+
+func TestTurnsAreTakenWhenTheSampleBeforeIsSettledOrTimedOut(t *testing.T) {
+	const timeout, lost = 300 * time.Millisecond, 2
+	var settled atomic.Int64
+	settled.Store(-1)
+	looked := make(chan struct{}, 1)
+	begin := time.Now()
+	var at [5]time.Duration
+	fired := takeTurns(t.Context(), begin, timeout, len(at), looked, func(i int) bool { return settled.Load() >= int64(i) }, func(i int) bool {
+		if at[i] = time.Since(begin); i > 0 && i-1 != lost && settled.Load() != int64(i-1) {
+			t.Errorf("sample %d left, and the one before is not settled", i)
+		}
+		looked <- struct{}{} // a duplicate of an earlier reply: it settles nothing
+		if i != lost {
+			time.AfterFunc(20*time.Millisecond, func() {
+				settled.Store(int64(i))
+				select {
+				case looked <- struct{}{}:
+				default:
+				}
+			})
+		}
+		return true
+	})
+	if gap := at[lost+1] - at[lost]; fired != len(at) || gap < timeout {
+		t.Errorf("fired %d, the one after the lost one %s later; want %d, and its timeout of %s", fired, gap, len(at), timeout)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	fired = takeTurns(ctx, begin, time.Minute, 3, looked, func(int) bool { return false }, func(int) bool {
+		cancel()
+		return true
+	})
+	if fired != 1 {
+		t.Errorf("fired %d, want 1: the context ended while the first was awaited", fired)
 	}
 }

@@ -3,17 +3,23 @@
 //
 // What the clock covers: a connect sample runs from just before connect(2) to the return of the
 // dial; a tcp sample from just before the write of the request to the return of the read that
-// completed the response. Names are resolved by the app when the sweep is planned, so no
-// resolver is ever inside the clock. All durations are of the monotonic clock; wall clock times
-// are the run's start plus such a duration.
+// completed the response; a udp sample, where the kernel stamps packets, from its handing the
+// request to the device to its taking the reply from it, less the time that the target says it
+// had the request. Names are resolved by the app when the sweep is planned, so no resolver is
+// inside the clock, except that of an http sample, which is a phase of it. All durations but
+// the kernel's are of the monotonic clock; wall clock times are the run's start plus such a
+// duration.
 package probe
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
+	"net"
 	"net/netip"
 	"time"
 
+	"isochrone/prober/socket"
 	"isochrone/prober/wire"
 )
 
@@ -29,6 +35,10 @@ const (
 	// timeout does not end before. A stop of the program has to fit into the ten seconds that
 	// container hosts grant.
 	drainGrace = 2 * time.Second
+	// maxThreads is how many tcp runs at a time have a thread to themselves. The runs of a sweep
+	// to all regions are more than that; the ones beyond are woken by the runtime's poller, some
+	// ten microseconds later, which their client times show.
+	maxThreads = 8
 )
 
 // Request says which run to make.
@@ -36,9 +46,12 @@ type Request struct {
 	Target string // prober id
 	Path   string
 	Spec   wire.Spec
-	// Address is the target's numeric host:port.
+	// Address is the target's numeric host:port; for icmp a numeric host; for http unused.
 	Address string
-	// Session and Key open a session at the target's reflector; for authenticated kinds only.
+	// URL is what an http run asks for.
+	URL string
+	// Session and Key open a session at the target's reflector; for authenticated kinds only. A
+	// udp run without them speaks plain STAMP to a third party's reflector.
 	Session wire.SessionID
 	Key     wire.Key
 	// PlannedStart is the assignment's start, which the result repeats.
@@ -50,6 +63,19 @@ type Request struct {
 	LatestStart time.Time
 	// Deadline ends everything: nothing is sent or waited for after it.
 	Deadline time.Time
+	// Observe, if it is set, is told of every reply as it comes, by the goroutines that receive: it
+	// must not block, and bear several at a time.
+	Observe func(Reply)
+}
+
+// Reply is what is known of a reply when it comes.
+type Reply struct {
+	Sequence  int           // of the sample; negative in the warm-up
+	RTT       time.Duration // of a late reply too, where it is known
+	Late      bool          // it came after the timeout, and counts as lost
+	Duplicate bool          // it is not the first to its sample
+	// Failure, where it is set, says that there will be no reply: connect and http know it at once.
+	Failure wire.Failure
 }
 
 // Prober makes runs, any number at a time.
@@ -57,11 +83,18 @@ type Prober struct {
 	pacer *Pacer
 	setup time.Duration // see setupTimeout
 	again time.Duration // see refusedPause
+	// clocks are read around what the kernel stamps.
+	clocks func() socket.Clocks
+	// threads are for tcp runs that wait on a thread of their own; see maxThreads.
+	threads *socket.Threads
+	// For http; nil is the system's.
+	resolver *net.Resolver
+	roots    *x509.CertPool
 }
 
 // New makes a Prober. Its runs share one pacer.
 func New(pacer *Pacer) *Prober {
-	return &Prober{pacer: pacer, setup: setupTimeout, again: refusedPause}
+	return &Prober{pacer: pacer, setup: setupTimeout, again: refusedPause, threads: socket.NewThreads(maxThreads), clocks: socket.ReadClocks}
 }
 
 // Make makes a run and returns what came of it. It never fails: whatever goes wrong is in the
@@ -71,20 +104,28 @@ func (p *Prober) Make(ctx context.Context, req Request) wire.Run {
 	if err := req.Spec.Validate(); err != nil {
 		return NotMade(req, wire.FailureUnsupported, err.Error())
 	}
-	address, err := netip.ParseAddrPort(req.Address)
-	if err != nil {
-		return NotMade(req, wire.FailureUnsupported, fmt.Sprintf("address %q is not a numeric host:port", req.Address))
-	}
 	ctx, cancel := context.WithDeadline(ctx, req.Deadline)
 	defer cancel()
 	if ctx.Err() != nil {
 		return NotMade(req, wire.FailureCanceled, "stopped before the run began")
 	}
 	switch req.Spec.Kind {
+	case wire.KindICMP:
+		return p.icmp(ctx, req)
+	case wire.KindHTTP:
+		return p.http(ctx, req)
+	}
+	address, err := netip.ParseAddrPort(req.Address)
+	if err != nil {
+		return NotMade(req, wire.FailureUnsupported, fmt.Sprintf("address %q is not a numeric host:port", req.Address))
+	}
+	switch req.Spec.Kind {
 	case wire.KindConnect:
 		return p.connect(ctx, req, address)
 	case wire.KindTCP:
 		return p.tcp(ctx, req, address)
+	case wire.KindUDP:
+		return p.udp(ctx, req, address)
 	}
 	return NotMade(req, wire.FailureUnsupported, fmt.Sprintf("kind %q is not measured by this version", req.Spec.Kind))
 }
@@ -96,7 +137,7 @@ func NotMade(req Request, f wire.Failure, detail string) wire.Run {
 		n = 0
 	}
 	run := result(req, f, detail)
-	run.Samples = columns(n)
+	run.Samples = columns(n, columnSet{})
 	for i := range n {
 		run.Samples.Sequence[i] = int64(i)
 		run.Samples.DueNS[i] = int64(req.Spec.Warmup+i) * int64(req.Spec.Interval)
@@ -113,9 +154,26 @@ func result(req Request, f wire.Failure, detail string) wire.Run {
 	}
 }
 
-func columns(n int) wire.Samples {
-	return wire.Samples{
+// columns makes the columns of n samples, the optional ones full of nulls.
+func columns(n int, set columnSet) wire.Samples {
+	s := wire.Samples{
 		Sequence: make(wire.Column, n), DueNS: make(wire.Column, n), SentNS: make(wire.Column, n),
 		RTTNS: make(wire.Column, n), Failure: make(wire.FailureColumn, n),
 	}
+	nulls := func(wanted bool, to ...*wire.Column) {
+		for _, c := range to {
+			if !wanted {
+				continue
+			}
+			*c = make(wire.Column, n)
+			for i := range *c {
+				(*c)[i] = wire.Null
+			}
+		}
+	}
+	nulls(set.server, &s.ServerNS)
+	nulls(set.client, &s.ClientNS)
+	nulls(set.oneWay, &s.ForwardNS, &s.ReverseNS)
+	nulls(set.phases, &s.DNSNS, &s.ConnectNS, &s.TLSNS, &s.FirstByteNS)
+	return s
 }

@@ -9,17 +9,24 @@ import (
 )
 
 // sample is what became of one sample, warm-up included. Times are nanoseconds since the run's
-// beginning, and notYet where there is none.
+// beginning, durations nanoseconds, and notYet where there is none.
 type sample struct {
 	// sent is atomic because the receiver may read it while the sender still runs.
-	sent    atomic.Int64
-	rtt     int64 // notYet also for a reply that came late
-	server  int64
-	late    bool
-	failure wire.Failure // of this sample alone; the rest of the run may be well
+	sent   atomic.Int64
+	rtt    int64 // notYet also for a reply that came late
+	server int64
+	client int64
+	// forward and reverse hold the clock offset, so any number may be one: wire.Null is none.
+	forward, reverse             int64
+	dns, connect, tls, firstByte int64
+	late                         bool
+	failure                      wire.Failure // of this sample alone; the rest of the run may be well
 }
 
 const notYet int64 = -1
+
+// columnSet says which of the optional columns a kind fills.
+type columnSet struct{ server, client, oneWay, phases bool }
 
 // record holds the samples of a run while it is made. It is allocated whole before the first
 // sample is due.
@@ -30,14 +37,22 @@ type record struct {
 	highest   int // the highest sample replied to so far, for reordering
 	duplicate int
 	reordered int
-	servers   bool // the kind reports how long the target held a request
+	columns   columnSet
+	observe   func(Reply) // see Request
 }
 
-func newRecord(spec wire.Spec, begin time.Time) *record {
-	r := &record{spec: spec, begin: begin, samples: make([]sample, spec.Warmup+spec.Count), highest: -1}
+func newRecord(req Request, begin time.Time, columns columnSet) *record {
+	spec := req.Spec
+	r := &record{
+		spec: spec, begin: begin, samples: make([]sample, spec.Warmup+spec.Count), highest: -1,
+		columns: columns, observe: req.Observe,
+	}
 	for i := range r.samples {
-		r.samples[i].sent.Store(notYet)
-		r.samples[i].rtt, r.samples[i].server = notYet, notYet
+		s := &r.samples[i]
+		s.sent.Store(notYet)
+		s.rtt, s.server, s.client = notYet, notYet, notYet
+		s.forward, s.reverse = wire.Null, wire.Null
+		s.dns, s.connect, s.tls, s.firstByte = notYet, notYet, notYet, notYet
 	}
 	return r
 }
@@ -49,19 +64,29 @@ func (r *record) since(t time.Time) int64 { return max(int64(t.Sub(r.begin)), 0)
 // reply records a reply to sample i that was complete at, since the beginning. first is false
 // for a further reply to the same sample. Only one goroutine may call it.
 func (r *record) reply(i int, at int64, held time.Duration) (first bool) {
+	rtt := max(at-r.samples[i].sent.Load(), 1)
+	if int64(held) > rtt {
+		held = -1 // cannot be
+	}
+	return r.replied(i, rtt, held)
+}
+
+// replied records a reply to sample i whose round trip was measured otherwise than by when the
+// sample left by this program's clock.
+func (r *record) replied(i int, rtt int64, held time.Duration) (first bool) {
 	s := &r.samples[i]
 	if s.rtt != notYet || s.late {
 		if i >= r.spec.Warmup {
 			r.duplicate++
 		}
+		r.tell(i, rtt, true)
 		return false
 	}
-	rtt := max(at-s.sent.Load(), 1)
 	if rtt > int64(r.spec.Timeout) {
 		s.late = true
 	} else {
 		s.rtt = rtt
-		if held >= 0 && int64(held) <= rtt { // anything else cannot be, and is not kept
+		if held >= 0 && held <= r.spec.Timeout { // anything else cannot be, and is not kept
 			s.server = int64(held)
 		}
 		// RFC 4737, section 3: a reply is reordered if one to a later sample came before it.
@@ -70,7 +95,23 @@ func (r *record) reply(i int, at int64, held time.Duration) (first bool) {
 		}
 	}
 	r.highest = max(r.highest, i)
+	r.tell(i, rtt, false)
 	return true
+}
+
+// tell tells who watches the run of a reply.
+func (r *record) tell(i int, rtt int64, duplicate bool) {
+	if r.observe != nil {
+		r.observe(Reply{Sequence: i - r.spec.Warmup, RTT: time.Duration(rtt), Late: r.samples[i].late, Duplicate: duplicate})
+	}
+}
+
+// due is when sample i was due, since the beginning. In a closed loop it is due when it leaves.
+func (r *record) due(i int) int64 {
+	if r.spec.ClosedLoop() {
+		return max(r.samples[i].sent.Load(), 0)
+	}
+	return int64(i) * int64(r.spec.Interval)
 }
 
 // ending says how a run ended, and so what became of the samples without a reply.
@@ -86,10 +127,7 @@ func (r *record) run(req Request, end ending) wire.Run {
 	start := r.begin.Round(0).UTC()
 	finish := start.Add(max(end.at.Sub(r.begin), 0))
 	out.Start, out.End = &start, &finish
-	out.Samples = columns(r.spec.Count)
-	if r.servers {
-		out.Samples.ServerNS = make(wire.Column, r.spec.Count)
-	}
+	out.Samples = columns(r.spec.Count, r.columns)
 	for i := range r.samples[:r.spec.Warmup] {
 		if r.samples[i].sent.Load() != notYet {
 			out.Counts.Warmup++
@@ -114,11 +152,8 @@ func (r *record) run(req Request, end ending) wire.Run {
 // fill writes measured sample i into the columns and counts.
 func (r *record) fill(out *wire.Run, i int, end ending) {
 	s, c, n := &r.samples[r.spec.Warmup+i], &out.Samples, &out.Counts
-	due := int64(r.spec.Warmup+i) * int64(r.spec.Interval)
+	due := r.due(r.spec.Warmup + i)
 	c.Sequence[i], c.DueNS[i], c.SentNS[i], c.RTTNS[i] = int64(i), due, wire.Null, wire.Null
-	if r.servers {
-		c.ServerNS[i] = wire.Null
-	}
 	sent := s.sent.Load()
 	if sent != notYet {
 		c.SentNS[i] = sent
@@ -131,9 +166,7 @@ func (r *record) fill(out *wire.Run, i int, end ending) {
 	case s.rtt != notYet:
 		c.RTTNS[i] = s.rtt
 		n.Received++
-		if r.servers && s.server != notYet {
-			c.ServerNS[i] = s.server
-		}
+		r.fillOptional(c, i, s)
 	case s.late:
 		c.Failure[i] = wire.FailureTimeout
 		n.Late++
@@ -143,6 +176,23 @@ func (r *record) fill(out *wire.Run, i int, end ending) {
 		c.Failure[i] = end.cut // it had no chance to be answered, or not its whole chance
 	default:
 		c.Failure[i] = wire.FailureTimeout
+	}
+}
+
+// fillOptional writes what else is known of a sample that was replied to.
+func (r *record) fillOptional(c *wire.Samples, i int, s *sample) {
+	for _, column := range []struct {
+		to   wire.Column
+		from int64
+		none int64
+	}{
+		{c.ServerNS, s.server, notYet}, {c.ClientNS, s.client, notYet},
+		{c.ForwardNS, s.forward, wire.Null}, {c.ReverseNS, s.reverse, wire.Null},
+		{c.DNSNS, s.dns, notYet}, {c.ConnectNS, s.connect, notYet}, {c.TLSNS, s.tls, notYet}, {c.FirstByteNS, s.firstByte, notYet},
+	} {
+		if len(column.to) > 0 && column.from != column.none {
+			column.to[i] = column.from
+		}
 	}
 }
 

@@ -13,11 +13,10 @@ const ms = int64(time.Millisecond)
 // sentRecord is a record of warmup + count samples that all left when they were due, 10 ms
 // apart, with a timeout of 50 ms.
 func sentRecord(warmup, count int) *record {
-	r := newRecord(wire.Spec{
+	r := newRecord(Request{Spec: wire.Spec{
 		Kind: wire.KindTCP, Warmup: warmup, Count: count, Interval: 10 * time.Millisecond, Timeout: 50 * time.Millisecond,
 		RequestBytes: 64, ResponseBytes: 16,
-	}, time.Now())
-	r.servers = true
+	}}, time.Now(), columnSet{server: true})
 	for i := range r.samples {
 		r.samples[i].sent.Store(int64(i) * 10 * ms)
 	}

@@ -8,14 +8,20 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
-	"sync/atomic"
 	"time"
 
 	"isochrone/prober/wire"
 )
 
-// tcp measures request and response over one warm connection with TCP_NODELAY. One goroutine
-// sends by the schedule, another receives; neither waits for the other.
+// tcp measures request and response over one warm connection with TCP_NODELAY.
+//
+// In an open loop neither direction waits for the other. In a closed loop a request leaves when the
+// one before was answered, or its timeout is over; a reply that comes later than that is still in
+// the stream, before the next one's, and is read and counted as late, so it never passes for
+// another's.
+//
+// As long as there are few runs, each has a thread to itself (see lane); beyond that a goroutine
+// sends, another receives, and the runtime's poller wakes them.
 func (p *Prober) tcp(ctx context.Context, req Request, address netip.AddrPort) wire.Run {
 	began := time.Now()
 	conn, err := p.admitted(ctx, req, address)
@@ -24,9 +30,27 @@ func (p *Prober) tcp(ctx context.Context, req Request, address netip.AddrPort) w
 	}
 	defer conn.Close() // nothing is left to be said on it
 
+	x := newExchange(req, conn, firstDue(time.Now(), req.First, req.Spec.Interval))
+	var info *wire.TCPInfo
+	var end ending
+	alone := p.threads.Take()
+	if alone {
+		defer p.threads.Give()
+		info, end, alone = x.alone(ctx, conn, p.pacer, req.Deadline)
+	}
+	if !alone {
+		info, end = x.shared(ctx, conn, p.pacer, req.Deadline)
+	}
+	x.conclude(&end, ctx.Err() != nil && int(x.received.Load()) < len(x.rec.samples))
+	run := x.rec.run(req, end)
+	run.TCPInfo, run.Timestamps = info, wire.TimestampsUser
+	return run
+}
+
+// shared makes the run on goroutines: one sends by the schedule, another receives.
+func (x *exchange) shared(ctx context.Context, conn *net.TCPConn, pacer *Pacer, deadline time.Time) (*wire.TCPInfo, ending) {
 	sending, stop := context.WithCancel(ctx)
 	defer stop()
-	x := newExchange(req.Spec, conn, firstDue(time.Now(), req.First, req.Spec.Interval))
 	received := make(chan struct{})
 	go func() {
 		defer close(received)
@@ -36,17 +60,13 @@ func (p *Prober) tcp(ctx context.Context, req Request, address netip.AddrPort) w
 	// A write that blocks, because the target does not read, ends when the run does.
 	unblock := context.AfterFunc(sending, func() { _ = conn.SetWriteDeadline(time.Unix(1, 0)) })
 	defer unblock()
-	sent := p.pacer.pace(sending, x.rec.begin, req.Spec.Interval, len(x.rec.samples), x.send)
-	x.sentAll(sent)
-	drain(ctx, time.Now().Add(req.Spec.Timeout), req.Deadline, received)
+	x.sentAll(x.sendAll(sending, pacer))
+	drain(ctx, time.Now().Add(x.rec.spec.Timeout), deadline, received)
 	info := tcpInfo(conn)
 	end := ending{at: time.Now()}
 	_ = conn.SetReadDeadline(time.Unix(1, 0))
 	<-received
-	x.conclude(&end, ctx.Err() != nil && int(x.received.Load()) < len(x.rec.samples))
-	run := x.rec.run(req, end)
-	run.TCPInfo = info
-	return run
+	return info, end
 }
 
 // admitted opens the session. A target that refuses it may not know of it yet: source and target
@@ -147,87 +167,4 @@ func setupFailed(req Request, began time.Time, err error) wire.Run {
 	end := start.Add(time.Since(began))
 	run.Start, run.End = &start, &end
 	return run
-}
-
-// exchange is a tcp run's traffic.
-type exchange struct {
-	conn net.Conn
-	rec  *record
-	// out and in are one message each, made before the clock starts.
-	out, in []byte
-
-	// awaited is how many samples the receiver waits for: all, until the sender knows better.
-	awaited  atomic.Int64
-	received atomic.Int64 // samples with a reply, late ones included
-
-	writeErr error // the sender's
-	readErr  error // the receiver's
-}
-
-func newExchange(spec wire.Spec, conn net.Conn, begin time.Time) *exchange {
-	x := &exchange{
-		conn: conn, rec: newRecord(spec, begin),
-		out: make([]byte, spec.RequestBytes), in: make([]byte, spec.ResponseBytes),
-	}
-	x.rec.servers = true
-	x.awaited.Store(int64(len(x.rec.samples)))
-	return x
-}
-
-// send sends sample i. It allocates nothing.
-func (x *exchange) send(i int) bool {
-	wire.PutRequest(x.out, uint64(i))
-	x.rec.samples[i].sent.Store(x.rec.since(time.Now()))
-	if n, err := x.conn.Write(x.out); err != nil {
-		x.writeErr = err
-		if n == 0 {
-			x.rec.samples[i].sent.Store(notYet)
-		}
-		return false
-	}
-	return true
-}
-
-// sentAll tells the receiver that no more than n samples will be sent.
-func (x *exchange) sentAll(n int) {
-	x.awaited.Store(int64(n))
-	if x.received.Load() >= int64(n) {
-		// The receiver may have read the old number, and be waiting for nothing. One of the two
-		// sees the other's store.
-		_ = x.conn.SetReadDeadline(time.Unix(1, 0))
-	}
-}
-
-// receive records responses until every awaited sample has one, or reading fails. It allocates
-// nothing.
-func (x *exchange) receive() {
-	for x.received.Load() < x.awaited.Load() {
-		if _, x.readErr = io.ReadFull(x.conn, x.in); x.readErr != nil {
-			return
-		}
-		at := x.rec.since(time.Now())
-		sequence, held := wire.Response(x.in)
-		if sequence >= uint64(len(x.rec.samples)) || x.rec.samples[sequence].sent.Load() == notYet {
-			x.readErr = fmt.Errorf("%w: a response to sample %d, which was not sent", errProtocol, sequence)
-			return
-		}
-		if x.rec.reply(int(sequence), at, held) {
-			x.received.Add(1)
-		}
-	}
-}
-
-// conclude says how the run ended, once neither goroutine runs.
-func (x *exchange) conclude(end *ending, stopped bool) {
-	err := x.readErr
-	if err == nil || errors.Is(err, errDeadline) { // we set that deadline ourselves
-		err = x.writeErr
-	}
-	switch {
-	case stopped: // before the error: the reflector closes at the deadline as well
-		end.cut, end.detail = wire.FailureCanceled, "stopped before every sample was sent and answered"
-	case err != nil && !errors.Is(err, errDeadline):
-		end.cut = failureOf(err)
-		end.detail = fmt.Sprintf("the session broke after %d responses: %s", x.received.Load(), err)
-	}
 }

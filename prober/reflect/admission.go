@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"isochrone/prober/wire"
+	"isochrone/prober/wire/stamp"
 )
 
-// Reason says why a connection was closed without a byte. The peer never learns it; it is the
+// Reason says why a connection was closed, or a packet dropped, without a byte. The peer never learns it; it is the
 // label of a counter.
 type Reason string
 
@@ -25,17 +26,22 @@ const (
 	ReasonTooEarly        Reason = "too_early"        // before the session's time
 	ReasonTooLate         Reason = "too_late"         // after its deadline
 	ReasonBeforeStart     Reason = "before_start"     // the session could have run before this reflector started
-	ReasonReplayed        Reason = "replayed"         // the nonce was seen before
-	ReasonInUse           Reason = "in_use"           // the session has a connection already
+	ReasonReplayed        Reason = "replayed"         // the nonce was seen before; udp: the packet was, too often
+	ReasonInUse           Reason = "in_use"           // the session has a connection already; udp: it is another address or port's
 	ReasonExhausted       Reason = "exhausted"        // its requests or its nonces are used up
 	ReasonUnsupportedKind Reason = "unsupported_kind" // granted for a kind that is not served here
+	ReasonMalformed       Reason = "malformed"        // udp: too short or long for a STAMP packet, or it contradicts itself
+	ReasonWrongSize       Reason = "wrong_size"       // udp: not the size that was agreed on
+	ReasonOwnReply        Reason = "own_reply"        // udp: a reply that came back, or a packet from our own port
+	ReasonBadSizes        Reason = "bad_sizes"        // made with the shared key, for sizes that its kind does not have
+	ReasonSessionLimit    Reason = "session_limit"    // too many sessions made with the shared key; udp: too many open
 )
 
 // Reasons lists every reason, so that a counter can begin at zero for each.
 func Reasons() []Reason {
 	return []Reason{ReasonConnectionLimit, ReasonPendingLimit, ReasonSourceLimit, ReasonHelloTimeout, ReasonShortHello,
 		ReasonUnknownSession, ReasonWrongKey, ReasonTooEarly, ReasonTooLate, ReasonBeforeStart, ReasonReplayed,
-		ReasonInUse, ReasonExhausted, ReasonUnsupportedKind}
+		ReasonInUse, ReasonExhausted, ReasonUnsupportedKind, ReasonMalformed, ReasonWrongSize, ReasonOwnReply, ReasonBadSizes, ReasonSessionLimit}
 }
 
 const (
@@ -65,9 +71,16 @@ type moment struct {
 // process starts and stays so: then "before it did" is too early by as much.
 type door struct {
 	started moment
+	secret  []byte // see Config.Secret; nil where an app lists the sessions
 
 	mu       sync.Mutex
 	sessions map[wire.SessionID]*entry
+	// Of the udp kind: the open sessions, each by its peer; the octets that they take (see
+	// maxTracked); and what checked a control packet last.
+	peers     map[peer]*stampSession
+	tracked   int
+	prover    *stamp.Authenticator
+	proverKey wire.Key
 }
 
 type entry struct {
@@ -75,7 +88,8 @@ type entry struct {
 	listed  bool // in the newest list; only then it may be opened
 	open    bool
 	nonces  []wire.Nonce
-	used    int // requests answered on earlier connections
+	used    int           // requests answered on earlier connections
+	stamp   *stampSession // of the udp kind; nil until it is opened
 	// keep is the uptime until which the nonces are kept whatever the wall clock says. It goes
 	// by how long the session lasts, not by how long the wall clock says that is from now.
 	keep time.Duration
@@ -83,7 +97,7 @@ type entry struct {
 
 // over says whether the entry can be forgotten.
 func (e *entry) over(now moment) bool {
-	return now.wall.After(e.session.Deadline) && (len(e.nonces) == 0 || now.uptime > e.keep)
+	return now.wall.After(e.session.Deadline) && (len(e.nonces) == 0 && e.stamp == nil || now.uptime > e.keep)
 }
 
 // grant is an admitted connection.
@@ -96,7 +110,7 @@ type grant struct {
 }
 
 func newDoor(now moment) *door {
-	return &door{started: now, sessions: map[wire.SessionID]*entry{}}
+	return &door{started: now, sessions: map[wire.SessionID]*entry{}, peers: map[peer]*stampSession{}}
 }
 
 // began is when this door did, by the wall clock as it was then or as it is now, whichever is
@@ -116,7 +130,7 @@ func (d *door) replace(sessions []wire.Session, now moment) (skipped []error) {
 	for id, e := range d.sessions {
 		e.listed = false
 		if e.over(now) {
-			delete(d.sessions, id)
+			d.drop(id, e)
 		}
 	}
 	for i := range sessions {
@@ -153,8 +167,10 @@ func check(s *wire.Session) error {
 		return fmt.Errorf("%d requests: want 1 to %d", s.MaxRequests, 2*wire.MaxSamples)
 	case s.Deadline.Sub(s.NotBefore) > maxLifetime:
 		return fmt.Errorf("lasts %s: want %s at the most", s.Deadline.Sub(s.NotBefore), maxLifetime)
-	case s.Kind != wire.KindTCP:
-		return nil // refused when it is opened, and counted
+	case s.Kind == wire.KindUDP && (s.RequestBytes < wire.MinDatagramBytes || s.RequestBytes > wire.MaxDatagramBytes):
+		return fmt.Errorf("packets of %d bytes: want %d to %d", s.RequestBytes, wire.MinDatagramBytes, wire.MaxDatagramBytes)
+	case s.Kind != wire.KindTCP: // of udp the replies have the requests' size
+		return nil // others are refused when they are opened, and counted
 	case s.RequestBytes < wire.MinMessageBytes || s.RequestBytes > wire.MaxMessageBytes:
 		return fmt.Errorf("requests of %d bytes: want %d to %d", s.RequestBytes, wire.MinMessageBytes, wire.MaxMessageBytes)
 	case s.ResponseBytes < wire.MinMessageBytes || s.ResponseBytes > s.RequestBytes:
@@ -168,16 +184,13 @@ func (d *door) enter(hello [wire.ClientHelloBytes]byte, now moment) (*grant, Rea
 	id, nonce := wire.ReadClientHello(hello)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	e := d.sessions[id]
-	if e == nil || !e.listed {
-		return nil, ReasonUnknownSession
-	}
-	s := &e.session
 	// The key before everything else: only who holds it may leave a trace in the table, or in
 	// the counters that an operator reads as a fault of our own.
-	if !wire.VerifyClientHello(hello, s.Key, s.Kind) {
-		return nil, ReasonWrongKey
+	e, reason := d.find(id, wire.KindTCP, now, func(s *wire.Session) bool { return wire.VerifyClientHello(hello, s.Key, s.Kind) })
+	if reason != "" {
+		return nil, reason
 	}
+	s := &e.session
 	switch {
 	case s.Kind != wire.KindTCP:
 		return nil, ReasonUnsupportedKind

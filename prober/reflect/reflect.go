@@ -1,5 +1,6 @@
 // Package reflect is the other end of every probe kind: a TCP listener that completes the
-// handshakes of connect runs, and answers the requests of tcp runs whose session the app granted.
+// handshakes of connect runs, and answers the requests of tcp runs whose session the app granted,
+// or the holder of a shared secret made; a UDP socket that answers the STAMP packets of such udp runs.
 //
 // It answers nobody else. Whoever does not show, in the first 64 bytes, that it holds the key of
 // a session that may run now is closed without a byte in return, whatever was wrong. Responses
@@ -20,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"isochrone/prober/socket"
 	"isochrone/prober/wire"
 )
 
@@ -35,6 +37,10 @@ type Limits struct {
 	PendingPerSource int
 	// Hello is how long a peer has for its whole first message, however it spreads it. 5 s.
 	Hello time.Duration
+	// Threads is how many admitted connections have a thread to themselves, so that the kernel
+	// wakes them; those beyond are woken by the runtime's poller, some ten microseconds later. 8;
+	// less than 0 stands for none.
+	Threads int
 }
 
 func (l Limits) withDefaults() Limits {
@@ -49,6 +55,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.Hello == 0 {
 		l.Hello = 5 * time.Second
+	}
+	if l.Threads == 0 {
+		l.Threads = 8
 	}
 	return l
 }
@@ -67,17 +76,28 @@ type Config struct {
 	// Uptime is a monotonic clock, since whenever: no step of the wall clock moves it.
 	Uptime func() time.Duration
 	Log    *slog.Logger
+	// ClockError is the bound on the wall clock's error against UTC, in nanoseconds, which udp
+	// sessions are told; nil, or what it returns, where it is not known.
+	ClockError func() *int64
+	// Secret, if it is set, admits the sessions that its holders make (see wire.SharedSession), and
+	// no others: Admit is not called.
+	Secret []byte
+	// Watch, if it is set, is told of every session that is admitted. It must not block.
+	Watch func(Admission)
 }
 
 // Reflector serves one listener.
 type Reflector struct {
-	limits   Limits
-	observer Observer
-	now      func() moment
-	log      *slog.Logger
-	door     *door
-	pending  *pending
-	slots    chan struct{} // one a connection
+	limits     Limits
+	observer   Observer
+	now        func() moment
+	log        *slog.Logger
+	door       *door
+	watch      func(Admission)
+	pending    *pending
+	slots      chan struct{} // one a connection
+	clockError func() *int64
+	threads    *socket.Threads
 }
 
 // New makes a reflector that admits no session yet, and none ever that begins before now.
@@ -86,12 +106,17 @@ func New(c Config) *Reflector {
 	// Round takes off the monotonic reading that a time.Time carries along: comparing two that
 	// have one would not see the wall clock's steps.
 	now := func() moment { return moment{wall: c.Now().Round(0), uptime: c.Uptime()} }
-	return &Reflector{
+	r := &Reflector{
 		limits: limits, observer: c.Observer, now: now, log: c.Log,
-		door:    newDoor(now()),
-		pending: newPending(limits.Pending, limits.PendingPerSource),
-		slots:   make(chan struct{}, limits.Connections),
+		door:       newDoor(now()),
+		watch:      c.Watch,
+		clockError: c.ClockError,
+		pending:    newPending(limits.Pending, limits.PendingPerSource),
+		slots:      make(chan struct{}, limits.Connections),
+		threads:    socket.NewThreads(limits.Threads),
 	}
+	r.door.secret = c.Secret
+	return r
 }
 
 // Listen opens the TCP socket that Serve takes. Multipath TCP, Go's default for listeners, is
@@ -175,8 +200,8 @@ func (r *Reflector) accept(ctx context.Context, conn *net.TCPConn, connections *
 		case reason != "":
 			r.refuse(conn, source, reason)
 		case grant != nil:
-			r.observer.SessionAdmitted()
-			if err := r.reflect(conn, grant); err != nil {
+			r.admitted(&grant.session, conn.RemoteAddr().(*net.TCPAddr).AddrPort())
+			if err := r.reflect(ctx, conn, grant); err != nil {
 				r.log.Debug("a session ended early", "source", grant.session.Source, "probe", grant.session.Probe, "error", err)
 			}
 			r.door.leave(grant)

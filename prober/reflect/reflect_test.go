@@ -270,7 +270,7 @@ func TestNobodyElseGetsAByte(t *testing.T) {
 	s := session()
 	wrongKey, otherKind := s, s
 	wrongKey.Key = wire.Key{9}
-	otherKind.ID, otherKind.Kind = wire.SessionID{7}, "udp"
+	otherKind.ID, otherKind.Kind, otherKind.RequestBytes = wire.SessionID{7}, "udp", 112
 	unknown := s
 	unknown.ID = wire.SessionID{8}
 	hello := func(s wire.Session, kind wire.Kind) []byte {

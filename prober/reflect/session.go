@@ -1,6 +1,7 @@
 package reflect
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,9 +19,30 @@ const chunk = 64 << 10
 // kernel backs all of it with one page of zeros.
 var padding [wire.MaxMessageBytes]byte
 
+// channel is an admitted connection, as far as answering goes. WriteParts writes both parts in one
+// system call, so in one segment where they fit.
+type channel interface {
+	io.Reader
+	WriteParts(first, second []byte) error
+}
+
+// polled is a channel that waits in the runtime's poller.
+type polled struct {
+	*net.TCPConn
+	parts [2][]byte
+	rest  net.Buffers // writing consumes it
+}
+
+func (p *polled) WriteParts(first, second []byte) error {
+	p.parts = [2][]byte{first, second}
+	p.rest = p.parts[:]
+	_, err := p.rest.WriteTo(p.TCPConn)
+	return err
+}
+
 // reflect answers the requests of an admitted connection until the peer closes it, its requests
 // are used up, or the deadline comes; the first two are no error.
-func (r *Reflector) reflect(conn *net.TCPConn, g *grant) error {
+func (r *Reflector) reflect(ctx context.Context, conn *net.TCPConn, g *grant) error {
 	// One deadline for all reads and writes: neither silence nor a peer that does not read its
 	// responses outlasts the session.
 	if err := errors.Join(conn.SetDeadline(g.deadline), conn.SetNoDelay(true)); err != nil {
@@ -30,12 +52,25 @@ func (r *Reflector) reflect(conn *net.TCPConn, g *grant) error {
 	if _, err := conn.Write(hello[:]); err != nil {
 		return fmt.Errorf("answering the first message: %w", err)
 	}
+	// Waking up is part of the round trip that the source measures. As long as there are few
+	// sessions each has a thread, which the kernel wakes.
+	if r.threads.Take() {
+		defer r.threads.Give()
+		if alone, end := detach(ctx, conn, g.deadline); alone != nil {
+			defer end()
+			return answer(alone, g)
+		}
+	}
+	return answer(&polled{TCPConn: conn}, g)
+}
+
+// answer answers requests. It allocates nothing for each.
+func answer(c channel, g *grant) error {
 	in := make([]byte, min(g.session.RequestBytes, chunk))
 	out := make([]byte, wire.MinMessageBytes)
-	parts := make(net.Buffers, 2)
-	rest := new(net.Buffers) // writing consumes it; it is declared here so that no request allocates
+	rest := padding[:g.session.ResponseBytes-len(out)]
 	for ; g.remaining > 0; g.remaining-- {
-		sequence, err := readRequest(conn, in, g.session.RequestBytes)
+		sequence, err := readRequest(c, in, g.session.RequestBytes)
 		held := time.Now() // from here the request is ours
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -43,11 +78,8 @@ func (r *Reflector) reflect(conn *net.TCPConn, g *grant) error {
 		if err != nil {
 			return fmt.Errorf("reading request %d: %w", g.answered, err)
 		}
-		// Header and padding leave in one system call, so in one segment where they fit.
-		parts[0], parts[1] = out, padding[:g.session.ResponseBytes-len(out)]
-		*rest = parts
 		wire.PutResponse(out, sequence, time.Since(held))
-		if _, err := rest.WriteTo(conn); err != nil {
+		if err := c.WriteParts(out, rest); err != nil {
 			return fmt.Errorf("writing response %d: %w", g.answered, err)
 		}
 		g.answered++

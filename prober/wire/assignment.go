@@ -17,33 +17,74 @@ const (
 	KindConnect Kind = "connect"
 	// KindTCP measures request and response over one warm connection.
 	KindTCP Kind = "tcp"
+	// KindUDP measures with STAMP (RFC 8762): the round trip without the target's dwell, and both
+	// directions apart.
+	KindUDP Kind = "udp"
+	// KindICMP measures echo request and reply (RFC 792, RFC 4443).
+	KindICMP Kind = "icmp"
+	// KindHTTP measures whole requests, with their phases apart.
+	KindHTTP Kind = "http"
 )
 
 // Kinds lists the kinds that this version can measure.
-func Kinds() []Kind { return []Kind{KindConnect, KindTCP} }
+func Kinds() []Kind { return []Kind{KindConnect, KindTCP, KindUDP, KindICMP, KindHTTP} }
 
-// Authenticated says whether a run of this kind opens a session at the target's reflector. A
-// handshake alone carries no payload and needs none.
-func (k Kind) Authenticated() bool { return k != KindConnect }
+// Authenticated says whether a run of this kind opens a session at the target's reflector.
+// The others carry no payload that a reflector would have to answer for.
+func (k Kind) Authenticated() bool { return k == KindTCP || k == KindUDP }
 
-// MinMessageBytes is the smallest request or response of the tcp kind: it has to hold the
-// frame's header.
-const MinMessageBytes = 16
+// NeedsProber says whether only a prober can be the target: its reflector is the other end.
+// The others measure any host that answers.
+func (k Kind) NeedsProber() bool { return k.Authenticated() }
+
+// The smallest and largest messages. A udp or icmp packet is never to be fragmented on a path of
+// the usual 1,500 bytes: the loss of a fragment would be another thing than the loss of a packet.
+const (
+	// MinMessageBytes is the smallest request or response of the tcp kind: it has to hold the
+	// frame's header.
+	MinMessageBytes = 16
+	// MinDatagramBytes is the smallest UDP payload of the udp kind: a STAMP packet in
+	// authenticated mode (RFC 8762, section 4.2.2).
+	MinDatagramBytes = 112
+	// MaxDatagramBytes is the largest UDP payload of the udp kind, and the largest echo payload
+	// of the icmp kind: 1,500 less the headers of IPv6 (40) and UDP or ICMP (8).
+	MaxDatagramBytes = 1452
+	// MinEchoBytes is the smallest payload of an echo request: it has to hold the run's mark.
+	MinEchoBytes = 16
+)
+
+// What a request of the http kind does with its connection.
+const (
+	ConnectionFresh     = "fresh"      // a new one for every request: all phases are measured
+	ConnectionKeepAlive = "keep-alive" // one for the whole run, which the warm-up opens
+)
 
 // Spec is how a probe measures. Durations are nanoseconds in JSON.
 type Spec struct {
-	Kind     Kind          `json:"kind"`
-	Count    int           `json:"count"`       // samples, warm-up left out
-	Warmup   int           `json:"warmup"`      // samples sent first and discarded
-	Interval time.Duration `json:"interval_ns"` // from one due time to the next
-	Timeout  time.Duration `json:"timeout_ns"`  // after which a sample is lost
+	Kind   Kind `json:"kind"`
+	Count  int  `json:"count"`  // samples, warm-up left out
+	Warmup int  `json:"warmup"` // samples sent first and discarded
+	// Interval is from one due time to the next. Zero is a closed loop: each sample leaves when
+	// the one before was answered or is lost. A closed loop cannot see how long a stall of the
+	// target was (coordinated omission), so no sweep uses it; a person at a terminal may.
+	Interval time.Duration `json:"interval_ns"`
+	Timeout  time.Duration `json:"timeout_ns"` // after which a sample is lost
 	// RequestBytes and ResponseBytes are the sizes of the tcp kind's messages, from
-	// MinMessageBytes; a response is never larger than the request. Zero for other kinds.
+	// MinMessageBytes; a response is never larger than the request. For udp and icmp
+	// RequestBytes is the payload of the packet, and the reply has the same size. Zero for
+	// other kinds.
 	RequestBytes  int `json:"request_bytes,omitempty"`
 	ResponseBytes int `json:"response_bytes,omitempty"`
+	// Method and Connection belong to the http kind: GET or HEAD; fresh or keep-alive.
+	Method     string `json:"method,omitempty"`
+	Connection string `json:"connection,omitempty"`
 }
 
-// Validate reports every fault of the spec.
+// ClosedLoop says whether a sample waits for the one before.
+func (s Spec) ClosedLoop() bool { return s.Interval == 0 }
+
+// Validate reports every fault of the spec. Each begins with the word that names the field in
+// sweep.yaml.
 func (s Spec) Validate() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -56,28 +97,69 @@ func (s Spec) Validate() error {
 	if s.Warmup < 0 || s.Warmup > 10_000 {
 		fault("warmup %d: want 0 to 10000", s.Warmup)
 	}
-	if s.Interval < time.Millisecond || s.Interval > time.Minute {
+	if s.Interval != 0 && (s.Interval < time.Millisecond || s.Interval > time.Minute) {
 		fault("interval %s: want 1ms to 1m", s.Interval)
 	}
 	if s.Timeout < time.Millisecond || s.Timeout > MaxTimeout {
 		fault("timeout %s: want 1ms to %s", s.Timeout, MaxTimeout)
 	}
-	if s.Kind == KindTCP {
-		if s.RequestBytes < MinMessageBytes || s.RequestBytes > MaxMessageBytes {
-			fault("request of %d bytes: want %d to %d", s.RequestBytes, MinMessageBytes, MaxMessageBytes)
+	return errors.Join(append(append(faults, s.validateSizes()...), s.validateHTTP()...)...)
+}
+
+func (s Spec) validateSizes() (faults []error) {
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	least, most := 0, 0
+	switch s.Kind {
+	case KindTCP:
+		least, most = MinMessageBytes, MaxMessageBytes
+	case KindUDP:
+		least, most = MinDatagramBytes, MaxDatagramBytes
+	case KindICMP:
+		least, most = MinEchoBytes, MaxDatagramBytes
+	default:
+		if s.RequestBytes != 0 || s.ResponseBytes != 0 {
+			fault("kind %q has no message sizes", s.Kind)
 		}
-		if s.ResponseBytes < MinMessageBytes || s.ResponseBytes > s.RequestBytes {
-			fault("response of %d bytes: want %d to the request's %d", s.ResponseBytes, MinMessageBytes, s.RequestBytes)
-		}
-	} else if s.RequestBytes != 0 || s.ResponseBytes != 0 {
-		fault("kind %q has no message sizes", s.Kind)
+		return faults
 	}
-	return errors.Join(faults...)
+	if s.RequestBytes < least || s.RequestBytes > most {
+		fault("request of %d bytes: want %d to %d", s.RequestBytes, least, most)
+	}
+	switch {
+	case s.Kind == KindTCP && (s.ResponseBytes < MinMessageBytes || s.ResponseBytes > s.RequestBytes):
+		fault("response of %d bytes: want %d to the request's %d", s.ResponseBytes, MinMessageBytes, s.RequestBytes)
+	case s.Kind != KindTCP && s.ResponseBytes != 0:
+		fault("response of %d bytes: a reply of kind %q has the request's size", s.ResponseBytes, s.Kind)
+	}
+	return faults
+}
+
+func (s Spec) validateHTTP() (faults []error) {
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if s.Kind != KindHTTP {
+		if s.Method != "" {
+			fault("method %q: kind %q has none", cutForError([]byte(s.Method)), s.Kind)
+		}
+		if s.Connection != "" {
+			fault("connection %q: kind %q has none", cutForError([]byte(s.Connection)), s.Kind)
+		}
+		return faults
+	}
+	if s.Method != "GET" && s.Method != "HEAD" {
+		fault("method %q: want GET or HEAD", cutForError([]byte(s.Method)))
+	}
+	if s.Connection != ConnectionFresh && s.Connection != ConnectionKeepAlive {
+		fault("connection %q: want %s or %s", cutForError([]byte(s.Connection)), ConnectionFresh, ConnectionKeepAlive)
+	}
+	return faults
 }
 
 // Span is how long a run of this spec takes at most, from its first due time to the end of its
 // last sample's timeout.
 func (s Spec) Span() time.Duration {
+	if s.ClosedLoop() {
+		return time.Duration(s.Count+s.Warmup) * s.Timeout
+	}
 	return time.Duration(s.Count+s.Warmup)*s.Interval + s.Timeout
 }
 
@@ -117,14 +199,17 @@ type AssignedRun struct {
 	Failure Failure `json:"failure,omitempty"`
 	// Detail says why, for people: at most MaxDetailBytes, and only with a Failure.
 	Detail string `json:"detail,omitempty"`
-	// Address is the reflector's numeric host:port.
-	Address string    `json:"address,omitempty"`
+	// Address is the target's numeric host:port; for icmp its numeric host alone; for http empty,
+	// as the source resolves the URL's host and measures that too.
+	Address string `json:"address,omitempty"`
+	// URL is what an http run asks for.
+	URL     string    `json:"url,omitempty"`
 	Session SessionID `json:"session,omitzero"`
 	Key     Key       `json:"key,omitzero"`
 }
 
-// Session is what a target admits: one authenticated connection of the named kind, between
-// NotBefore and Deadline.
+// Session is what a target admits: one authenticated connection of the named kind (for udp: one
+// sender's address and port), between NotBefore and Deadline.
 type Session struct {
 	ID            SessionID `json:"id"`
 	Key           Key       `json:"key"`
@@ -170,6 +255,8 @@ type PathAddress struct {
 	// Host is what ValidateHost accepts; the app resolves names and checks the result.
 	Host    string `json:"host"`
 	TCPPort int    `json:"tcp_port"`
+	// UDPPort is that of the STAMP reflector; 0 where there is none.
+	UDPPort int `json:"udp_port,omitempty"`
 }
 
 // Validate reports every fault of a registration that claims to be that prober's.
@@ -212,6 +299,9 @@ func (a PathAddress) Validate() error {
 	}
 	if a.TCPPort < 1 || a.TCPPort > 65535 {
 		return fmt.Errorf("TCP port %d: want 1 to 65535", a.TCPPort)
+	}
+	if a.UDPPort < 0 || a.UDPPort > 65535 {
+		return fmt.Errorf("UDP port %d: want 1 to 65535, or 0 for none", a.UDPPort)
 	}
 	if err := ValidateHost(a.Host); err != nil {
 		return err

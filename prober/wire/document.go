@@ -57,7 +57,17 @@ type Run struct {
 	Failure Failure `json:"failure,omitempty" xml:"failure,omitempty"`
 	Detail  string  `json:"detail,omitempty" xml:"detail,omitempty"`
 
-	Counts  Counts   `json:"counts" xml:"counts"`
+	Counts Counts `json:"counts" xml:"counts"`
+	// Timestamps says where the clock of the round trips was read: see the constants.
+	Timestamps Timestamps `json:"timestamps,omitempty" xml:"timestamps,omitempty"`
+	// ClockSteps counts the samples whose kernel time stamps were set aside because the wall
+	// clock was set meanwhile: their round trip is by the monotonic clock. Null where no kernel
+	// time stamps were taken.
+	ClockSteps *int `json:"clock_step_count,omitempty" xml:"clock_step_count,omitempty"`
+	// TargetClockErrorNS is the target's own bound on its clock's error against UTC (STAMP's
+	// Error Estimate); null when it does not say, or is not synchronised.
+	TargetClockErrorNS *int64 `json:"target_clock_error_ns,omitempty" xml:"target_clock_error_ns,omitempty"`
+
 	TCPInfo *TCPInfo `json:"tcp_info,omitempty" xml:"tcp_info,omitempty"`
 
 	// RTTHistogram and ExcessHistogram are HdrHistograms (see Histogram) of the received
@@ -68,7 +78,21 @@ type Run struct {
 	Samples Samples `json:"samples" xml:"samples"`
 }
 
-// Counts of a run's samples. Warm-up samples are in Warmup alone.
+// Timestamps says where a run's round trips were clocked.
+type Timestamps string
+
+// Where round trips are clocked.
+const (
+	// TimestampsUser: around the system calls, by the monotonic clock. Waking the source up is
+	// part of the round trip; Samples.ClientNS says how much of it, where that is known.
+	TimestampsUser Timestamps = "user"
+	// TimestampsKernel: where the kernel hands the packet to the device and takes it back. The
+	// source's and the target's waking up are no part of the round trip.
+	TimestampsKernel Timestamps = "kernel"
+)
+
+// Counts of a run's samples. Warm-up samples are in Warmup alone. Null is unknown: only the udp
+// kind tells the directions apart, and only when its target's report came back.
 type Counts struct {
 	Warmup    int `json:"warmup" xml:"warmup"`
 	Sent      int `json:"sent" xml:"sent"`
@@ -79,21 +103,44 @@ type Counts struct {
 	Reordered int `json:"reordered" xml:"reordered"` // replies overtaken by a later sample's (RFC 4737)
 	// PacingViolations counts the samples that left more than a millisecond after they were due.
 	PacingViolations int `json:"pacing_violations" xml:"pacing_violations"`
+
+	// LostForward, LostReverse and Late add up to Lost.
+	LostForward *int `json:"lost_forward,omitempty" xml:"lost_forward,omitempty"`
+	LostReverse *int `json:"lost_reverse,omitempty" xml:"lost_reverse,omitempty"`
+	// DuplicateForward counts requests that reached the target again, whether or not the replies
+	// to them arrived; DuplicateReverse replies that arrived again.
+	DuplicateForward *int `json:"duplicate_forward,omitempty" xml:"duplicate_forward,omitempty"`
+	DuplicateReverse *int `json:"duplicate_reverse,omitempty" xml:"duplicate_reverse,omitempty"`
+	// ReorderedForward counts requests that were overtaken on the way, ReorderedReverse replies
+	// (RFC 4737, section 3).
+	ReorderedForward *int `json:"reordered_forward,omitempty" xml:"reordered_forward,omitempty"`
+	ReorderedReverse *int `json:"reordered_reverse,omitempty" xml:"reordered_reverse,omitempty"`
 }
 
 // Samples are columns of equal length, one entry a planned sample, in the order of Sequence,
-// which counts from 0 with warm-up left out. Server, Forward and Reverse are empty where the kind has no such thing.
+// which counts from 0 with warm-up left out. A column is empty where the kind has no such thing.
 type Samples struct {
 	Sequence Column `json:"sequence" xml:"sequence"`
 	DueNS    Column `json:"due_ns" xml:"due_ns"`   // since the run's start
 	SentNS   Column `json:"sent_ns" xml:"sent_ns"` // since the run's start; null: not sent
 	RTTNS    Column `json:"rtt_ns" xml:"rtt_ns"`   // null: no reply within the timeout
-	// ServerNS is how long the target held the request. The round trip includes it.
+	// ServerNS is how long the target held the request. The round trip of tcp and http includes
+	// it; that of udp does not.
 	ServerNS Column `json:"server_ns,omitempty" xml:"server_ns,omitempty"`
 	// ForwardNS and ReverseNS are one-way delays as measured: they hold the clock offset.
-	ForwardNS Column        `json:"forward_ns,omitempty" xml:"forward_ns,omitempty"`
-	ReverseNS Column        `json:"reverse_ns,omitempty" xml:"reverse_ns,omitempty"`
-	Failure   FailureColumn `json:"failure" xml:"failure"`
+	ForwardNS Column `json:"forward_ns,omitempty" xml:"forward_ns,omitempty"`
+	ReverseNS Column `json:"reverse_ns,omitempty" xml:"reverse_ns,omitempty"`
+	// ClientNS is the source's own share in what its program saw: the user-space round trip less
+	// the kernel's. The round trip includes it where Timestamps is user, and not where it is kernel.
+	ClientNS Column `json:"client_ns,omitempty" xml:"client_ns,omitempty"`
+	// The phases of an http request, each the time it took; null where a request had no such
+	// phase, because its connection stood. FirstByteNS is from the request's last byte to the
+	// answer's first.
+	DNSNS       Column        `json:"dns_ns,omitempty" xml:"dns_ns,omitempty"`
+	ConnectNS   Column        `json:"connect_ns,omitempty" xml:"connect_ns,omitempty"`
+	TLSNS       Column        `json:"tls_ns,omitempty" xml:"tls_ns,omitempty"`
+	FirstByteNS Column        `json:"first_byte_ns,omitempty" xml:"first_byte_ns,omitempty"`
+	Failure     FailureColumn `json:"failure" xml:"failure"`
 }
 
 // Len is the number of samples.
@@ -167,6 +214,12 @@ func (r *Run) validate() error {
 	if err := r.Failure.Validate(); err != nil {
 		faults = append(faults, err)
 	}
+	if r.Timestamps != "" && r.Timestamps != TimestampsUser && r.Timestamps != TimestampsKernel {
+		fault("timestamps %q: want %q or %q", cutForError([]byte(r.Timestamps)), TimestampsUser, TimestampsKernel)
+	}
+	if r.ClockSteps != nil && (*r.ClockSteps < 0 || *r.ClockSteps > MaxSamples) || r.TargetClockErrorNS != nil && *r.TargetClockErrorNS < 0 {
+		fault("clock_step_count or target_clock_error_ns cannot be")
+	}
 	if r.Failure == FailureExpired {
 		fault("failure %q is the app's to say", r.Failure)
 	}
@@ -190,62 +243,3 @@ func (r *Run) validate() error {
 }
 
 func sane(t time.Time) bool { return t.Year() >= 2000 && t.Year() <= 9999 }
-
-func (s Samples) validate() error {
-	n := s.Len()
-	for _, c := range []struct {
-		name     string
-		length   int
-		optional bool
-	}{
-		{"due_ns", len(s.DueNS), false}, {"sent_ns", len(s.SentNS), false}, {"rtt_ns", len(s.RTTNS), false},
-		{"failure", len(s.Failure), false}, {"server_ns", len(s.ServerNS), true},
-		{"forward_ns", len(s.ForwardNS), true}, {"reverse_ns", len(s.ReverseNS), true},
-	} {
-		if c.length != n && !(c.optional && c.length == 0) {
-			return fmt.Errorf("samples: %s has %d entries, sequence has %d", c.name, c.length, n)
-		}
-	}
-	const day = int64(24 * time.Hour)
-	for i := range n {
-		switch {
-		case s.Sequence[i] < 0 || (i > 0 && s.Sequence[i] <= s.Sequence[i-1]):
-			return fmt.Errorf("samples: sequence[%d] is %d: want whole numbers that rise", i, s.Sequence[i])
-		case s.DueNS[i] < 0 || s.DueNS[i] > day:
-			return fmt.Errorf("samples: due_ns[%d] is %d: want 0 to a day", i, s.DueNS[i])
-		case s.SentNS[i] != Null && (s.SentNS[i] < 0 || s.SentNS[i] > day):
-			return fmt.Errorf("samples: sent_ns[%d] is %d: want null, or 0 to a day", i, s.SentNS[i])
-		case s.RTTNS[i] != Null && (s.RTTNS[i] <= 0 || s.RTTNS[i] > int64(MaxTimeout)):
-			return fmt.Errorf("samples: rtt_ns[%d] is %d: want null, or more than 0 and at most %s", i, s.RTTNS[i], MaxTimeout)
-		case s.RTTNS[i] != Null && s.SentNS[i] == Null:
-			return fmt.Errorf("samples: entry %d has a round trip and was not sent", i)
-		case (s.RTTNS[i] == Null) != (s.Failure[i] != ""):
-			return fmt.Errorf("samples: entry %d: a sample has either a round trip or a failure code", i)
-		case len(s.ServerNS) > 0 && s.ServerNS[i] != Null && (s.ServerNS[i] < 0 || s.ServerNS[i] > day):
-			return fmt.Errorf("samples: server_ns[%d] is %d: want null, or 0 to a day", i, s.ServerNS[i])
-		}
-	}
-	return nil
-}
-
-// agree checks that the counts are those of the samples.
-func (s Samples) agree(c Counts) error {
-	sent, received := 0, 0
-	for i := range s.Len() {
-		if s.SentNS[i] != Null {
-			sent++
-		}
-		if s.RTTNS[i] != Null {
-			received++
-		}
-	}
-	if c.Sent != sent || c.Received != received || c.Lost != sent-received {
-		return fmt.Errorf("counts say sent %d, received %d, lost %d; the samples say %d, %d, %d",
-			c.Sent, c.Received, c.Lost, sent, received, sent-received)
-	}
-	if c.Late < 0 || c.Late > c.Lost || c.Warmup < 0 || c.Duplicate < 0 || c.Reordered < 0 || c.Reordered > received ||
-		c.PacingViolations < 0 || c.PacingViolations > sent {
-		return fmt.Errorf("counts %+v cannot be", c)
-	}
-	return nil
-}

@@ -39,6 +39,10 @@ const (
 	FailureProtocol Failure = "protocol"
 	// FailureUnsupported: the source does not know the kind, or may not use it.
 	FailureUnsupported Failure = "unsupported"
+	// FailureNotPermitted: the source's system does not let it measure the kind (an ICMP socket).
+	FailureNotPermitted Failure = "not_permitted"
+	// FailureHTTPStatus: the server answered with a status of 400 or more.
+	FailureHTTPStatus Failure = "http_status"
 	// FailureLocal: the source's own machine failed: no descriptor, port or permission was left.
 	FailureLocal Failure = "local"
 )
@@ -47,7 +51,7 @@ const (
 func Failures() []Failure {
 	return []Failure{FailureTimeout, FailureRefused, FailureReset, FailureUnreachable, FailureDNS, FailureTLS,
 		FailureTargetBusy, FailureUnauthorized, FailureTargetDown, FailureExpired, FailureCanceled,
-		FailureProtocol, FailureUnsupported, FailureLocal}
+		FailureProtocol, FailureUnsupported, FailureNotPermitted, FailureHTTPStatus, FailureLocal}
 }
 
 // Validate returns an error unless f is empty or on the list.

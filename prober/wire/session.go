@@ -52,6 +52,10 @@ func (s *SessionID) UnmarshalText(b []byte) error { return unhex(s[:], b, "sessi
 // IsZero says whether the id is absent.
 func (s SessionID) IsZero() bool { return s == SessionID{} }
 
+// SSID is the session's identifier in STAMP packets (RFC 8972, section 3): the first two octets of
+// the id, 1 where they are zero.
+func (s SessionID) SSID() uint16 { return max(binary.BigEndian.Uint16(s[:]), 1) }
+
 func unhex(to, from []byte, what string) error {
 	if len(from) != 2*len(to) {
 		return fmt.Errorf("%s of %d characters: want %d hexadecimal digits", what, len(from), 2*len(to))

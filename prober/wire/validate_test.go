@@ -147,6 +147,14 @@ func TestEveryRuleOfASpec(t *testing.T) {
 		{"request too large", func(s *Spec) { s.RequestBytes = MaxMessageBytes + 1 }, "request of 1048577 bytes"},
 		{"response too small", func(s *Spec) { s.ResponseBytes = 15 }, "response of 15 bytes"},
 		{"response larger than the request", func(s *Spec) { s.ResponseBytes = 65 }, "response of 65 bytes"},
+		{"a datagram that would be fragmented", func(s *Spec) { s.Kind, s.RequestBytes, s.ResponseBytes = KindUDP, 1453, 0 }, "want 112 to 1452"},
+		{"a STAMP packet cut short", func(s *Spec) { s.Kind, s.RequestBytes, s.ResponseBytes = KindUDP, 111, 0 }, "want 112 to 1452"},
+		{"a reply of another size", func(s *Spec) { s.Kind = KindUDP; s.RequestBytes, s.ResponseBytes = 200, 100 }, "has the request's size"},
+		{"an echo without room", func(s *Spec) { s.Kind, s.RequestBytes, s.ResponseBytes = KindICMP, 15, 0 }, "want 16 to 1452"},
+		{"another method", func(s *Spec) { s.Kind, s.Method, s.Connection = KindHTTP, "POST", ConnectionFresh }, "want GET or HEAD"},
+		{"another connection", func(s *Spec) { s.Kind, s.Method, s.Connection = KindHTTP, "GET", "" }, "want fresh or keep-alive"},
+		{"a method of tcp", func(s *Spec) { s.Method = "GET" }, "has none"},
+		{"an interval under a millisecond", func(s *Spec) { s.Interval = time.Microsecond }, "want 1ms to 1m"},
 		{"sizes of a kind without", func(s *Spec) { s.Kind = KindConnect }, "has no message sizes"},
 	} {
 		s := good
@@ -164,7 +172,7 @@ func TestEveryRuleOfARegistration(t *testing.T) {
 	good := func() *Registration {
 		return &Registration{
 			Version: 1, Environment: "dev", Prober: "westeurope", Region: "westeurope", Started: goldenSlot, Heartbeat: goldenSlot,
-			HeartbeatInterval: time.Second, Addresses: []PathAddress{{"public", "20.50.1.2", 65535}, {"vpn", "::1", 1}, {"peering", "weu.example.com", 7700}},
+			HeartbeatInterval: time.Second, Addresses: []PathAddress{{"public", "20.50.1.2", 65535, 65535}, {"vpn", "::1", 1, 0}, {"peering", "weu.example.com", 7700, 7700}},
 		}
 	}
 	if err := good().Validate("dev", "westeurope"); err != nil {

@@ -1,6 +1,7 @@
 package answers
 
 import (
+	"net/netip"
 	"strings"
 	"time"
 
@@ -28,9 +29,9 @@ type ProbeForecast struct {
 	Samples     int // warm-up left out
 	// Duration is how long a run takes at most. The runs of a latency probe go on side by side.
 	Duration time.Duration
-	// PayloadBytes is what the runs send and get back above TCP, warm-up included, in both
-	// directions together. A handshake has no payload.
-	PayloadBytes int64
+	// PayloadBytes is what the runs send and get back, in both directions together, as plan.RunBytes
+	// counts; nil where nobody can say.
+	PayloadBytes *int64
 }
 
 // Estimate answers what would run at the next slots, from the minute of at on. Fewer slots than
@@ -71,13 +72,17 @@ func nextDue(c *config.Config, from, end time.Time) (first time.Time, ok bool) {
 // planned is the plan that the configuration gives for a slot when every prober is up. Its
 // addresses and keys stand for real ones: only what is to run, and how, is of use.
 func planned(c *config.Config, slot time.Time) (*plan.Plan, error) {
-	up := make(map[string]plan.Target, len(c.Probers))
+	up := make(map[string]plan.Target, len(c.Probers)+len(c.Endpoints))
+	stand := plan.Address{IP: netip.MustParseAddr("192.0.2.1"), TCPPort: 7700, UDPPort: 7700} // TEST-NET-1, RFC 5737
 	for _, p := range c.Probers {
-		addresses := make(map[string]string, len(p.Addresses))
+		addresses := make(map[string]plan.Address, len(p.Addresses))
 		for path := range p.Addresses {
-			addresses[path] = "192.0.2.1:7700" // TEST-NET-1, RFC 5737
+			addresses[path] = stand
 		}
 		up[p.ID] = plan.Target{Assignments: wire.AssignmentsVersion, Addresses: addresses}
+	}
+	for _, e := range c.Endpoints {
+		up[e.Name] = plan.Target{Addresses: map[string]plan.Address{e.Path: stand}}
 	}
 	return plan.Make(plan.Input{Config: c, ConfigHash: strings.Repeat("0", 64), Slot: slot, Now: slot, Seed: wire.Key{1}, Targets: up})
 }
@@ -94,7 +99,12 @@ func forecast(c *config.Config, p *plan.Plan) []ProbeForecast {
 		f.Assignments++
 		f.Runs += len(a.Runs)
 		f.Samples += len(a.Runs) * a.Spec.Count
-		f.PayloadBytes += int64(len(a.Runs)) * RunPayloadBytes(a.Spec)
+		if each := runBytes(a.Spec); each != nil {
+			if f.PayloadBytes == nil {
+				f.PayloadBytes = new(int64)
+			}
+			*f.PayloadBytes += int64(len(a.Runs)) * *each
+		}
 	}
 	var out []ProbeForecast
 	for _, probe := range c.Probes {
@@ -105,9 +115,14 @@ func forecast(c *config.Config, p *plan.Plan) []ProbeForecast {
 	return out
 }
 
-// RunPayloadBytes is what one run of a spec sends and gets back above TCP, warm-up included.
-func RunPayloadBytes(s wire.Spec) int64 {
-	return int64(s.Count+s.Warmup) * int64(s.RequestBytes+s.ResponseBytes)
+// runBytes is what the two sides of a run send together; nil where nobody can say.
+func runBytes(s wire.Spec) *int64 {
+	request, response, known := plan.RunBytes(s)
+	if !known {
+		return nil
+	}
+	both := request + response
+	return &both
 }
 
 // averageDays is how many days Daily looks at: four weeks, so that a weekly probe counts right.
@@ -115,14 +130,14 @@ const averageDays = 28
 
 // Day is what a configuration makes on an average day of the four weeks after it was asked for.
 type Day struct {
-	Probers int
+	Probers, Endpoints int
 	// Pairs counts the ordered pairs that at least one probe measures, and Series those pairs
 	// once a path and a probe.
 	Pairs, Series int
 	Probes        []ProbeDay // in the configuration's order
 	Runs          float64
 	Samples       float64
-	PayloadBytes  float64
+	PayloadBytes  *float64 // nil where nobody can say of one of the probes
 }
 
 // ProbeDay is one probe's part of a day.
@@ -134,12 +149,13 @@ type ProbeDay struct {
 	Slots        float64 // at which it is due, a day
 	Runs         float64
 	Samples      float64
-	PayloadBytes float64
+	PayloadBytes *float64 // as ProbeForecast's
 }
 
 // EstimateDay answers what a configuration will make and send on an average day.
 func EstimateDay(c *config.Config, from time.Time) Day {
-	day := Day{Probers: len(c.Probers)}
+	var payload float64
+	day := Day{Probers: len(c.Probers), Endpoints: len(c.Endpoints), PayloadBytes: &payload}
 	type ends struct{ source, target string }
 	pairs := map[ends]bool{}
 	for _, p := range c.Probes {
@@ -150,11 +166,16 @@ func EstimateDay(c *config.Config, from time.Time) Day {
 		}
 		d.Runs = d.Slots * float64(d.Series)
 		d.Samples = d.Runs * float64(p.Spec.Count)
-		d.PayloadBytes = d.Runs * float64(RunPayloadBytes(p.Spec))
+		if each := runBytes(p.Spec); each != nil {
+			bytes := d.Runs * float64(*each)
+			d.PayloadBytes = &bytes
+			payload += bytes
+		} else {
+			day.PayloadBytes = nil
+		}
 		day.Series += d.Series
 		day.Runs += d.Runs
 		day.Samples += d.Samples
-		day.PayloadBytes += d.PayloadBytes
 		day.Probes = append(day.Probes, d)
 	}
 	day.Pairs = len(pairs)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"isochrone/prober/wire"
+	"isochrone/prober/wire/summary"
 	"isochrone/sweep/catalog"
 	"isochrone/sweep/config"
 	"isochrone/sweep/tables"
@@ -56,14 +57,17 @@ type Cell struct {
 	// Older says that another pair of the matrix has a run of a newer slot.
 	Older bool
 
-	N, Sent, Lost       int // samples received, sent, and lost
-	P50US, P90US, P99US *float64
-	LossRatio           *float64
-	LossLow, LossHigh   *float64 // Wilson interval at 95 %
-	DistanceKM          *float64 // great circle between the regions
-	FloorUS             *float64 // round trip of light in fibre over DistanceKM
-	ExcessUS            *float64 // P50US − FloorUS
-	Stretch             *float64 // P50US ÷ FloorUS, from MinStretchKM on
+	N, Sent, Lost                int // samples received, sent, and lost
+	P50US, P90US, P99US          *float64
+	P50Range, P90Range, P99Range tables.Range // at 95 %
+	// Degraded lists why the figures are not to be relied on without a look.
+	Degraded          []summary.Reason
+	LossRatio         *float64
+	LossLow, LossHigh *float64 // Wilson interval at 95 %
+	DistanceKM        *float64 // great circle between the regions
+	FloorUS           *float64 // round trip of light in fibre over DistanceKM
+	ExcessUS          *float64 // P50US − FloorUS
+	Stretch           *float64 // P50US ÷ FloorUS, from MinStretchKM on
 }
 
 // Value is a statistic of the cell, nil when it is absent.
@@ -86,14 +90,16 @@ type Matrix struct {
 	Environment string
 	Path, Probe string
 	Kind        wire.Kind
-	// Probers are those of the path, in the configuration's order.
-	Probers []string
+	// Probers are those of the path, in the configuration's order. Endpoints are those that the probe
+	// measures over it, after them: never sources, and without a place that could be compared.
+	Probers, Endpoints []string
 	// Cells are source by source in that order; a pair that the probe does not measure has none.
 	Cells  []Cell
 	Newest time.Time // slot of the newest run; zero without any
 	// Measured and Failed count the cells of the newest slot, Older those of an older one,
 	// whatever came of them, and Missing the rest: the four make up all cells.
 	Measured, Older, Failed, Missing int
+	Degraded                         int       // cells that are degraded, older ones included
 	Oldest                           time.Time // slot of the oldest run; zero without any
 }
 
@@ -106,6 +112,9 @@ func (m *Matrix) Cell(source, target string) (*Cell, bool) {
 	}
 	return nil, false
 }
+
+// Targets are the probers and the endpoints.
+func (m *Matrix) Targets() []string { return slices.Concat(m.Probers, m.Endpoints) }
 
 // LatestRows is where the newest run of each series is found. tables.Store satisfies it.
 type LatestRows interface {
@@ -134,6 +143,11 @@ func ReadMatrix(ctx context.Context, from LatestRows, c *config.Config, path, pr
 			m.Probers = append(m.Probers, prober.ID)
 		}
 	}
+	for _, e := range c.Endpoints {
+		if e.Path == path && slices.Contains(p.To, e.Name) {
+			m.Endpoints = append(m.Endpoints, e.Name)
+		}
+	}
 	asked := map[ends]bool{}
 	for _, pair := range c.Pairs(&p) {
 		if pair.Path == path {
@@ -141,7 +155,7 @@ func ReadMatrix(ctx context.Context, from LatestRows, c *config.Config, path, pr
 		}
 	}
 	for _, source := range m.Probers {
-		for _, target := range m.Probers {
+		for _, target := range m.Targets() {
 			if pair := (ends{source, target}); asked[pair] {
 				m.add(newCell(c, source, target, newest[pair], now))
 			}
@@ -158,6 +172,9 @@ func ReadMatrix(ctx context.Context, from LatestRows, c *config.Config, path, pr
 // count counts the cells, once it is known which of them are older.
 func (m *Matrix) count() {
 	for i := range m.Cells {
+		if len(m.Cells[i].Degraded) > 0 {
+			m.Degraded++
+		}
 		switch cell := &m.Cells[i]; {
 		case cell.State == Missing:
 			m.Missing++
@@ -210,6 +227,7 @@ func cellOf(row *tables.Row, now time.Time) Cell {
 		Source: row.Series.Source, Target: row.Series.Target, State: Measured, Slot: row.Slot, Age: now.Sub(row.Slot),
 		N: row.Counts.Received, Sent: row.Counts.Sent, Lost: row.Counts.Lost,
 		P50US: row.P50US, P90US: row.P90US, P99US: row.P99US,
+		P50Range: row.P50Range, P90Range: row.P90Range, P99Range: row.P99Range, Degraded: row.Noise.Degraded,
 		LossRatio: row.LossRatio, LossLow: row.LossLow, LossHigh: row.LossHigh,
 	}
 	if row.Failure != "" {
@@ -219,7 +237,8 @@ func cellOf(row *tables.Row, now time.Time) Cell {
 }
 
 // compare fills in what the catalog says of the way. On one machine (loopback) the probers are
-// not where their regions are, and there is nothing to compare with.
+// not where their regions are, and there is nothing to compare with; nor is there for an endpoint,
+// of which nobody has said where it is.
 func (c *Cell) compare(conf *config.Config) {
 	if conf.Loopback {
 		return

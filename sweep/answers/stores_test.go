@@ -72,7 +72,7 @@ func (r *real) put(t *testing.T, ctx context.Context, source, target string, at 
 		s.RTTNS, s.Failure = append(s.RTTNS, int64(first)+i*int64(first)/1000), append(s.Failure, "")
 	}
 	rs := []result.Result{{Series: wire.Series{Environment: r.environment, Source: source, Target: target, Path: "public", Probe: "tcp-64"}, Slot: at,
-		Assignment: wire.AssignmentID(r.environment, at, source, "tcp-64", 0), Run: run, Summary: summary.Of(run.Samples, run.Counts)}}
+		Assignment: wire.AssignmentID(r.environment, at, source, "tcp-64", 0), Run: run, Summary: summary.Of(&run, &wire.Provenance{})}}
 	if err := r.tables.PutResults(ctx, rs); err != nil {
 		t.Fatal(err)
 	}

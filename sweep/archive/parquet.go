@@ -53,13 +53,21 @@ type Sample struct {
 	// DueNS and SentNS count from the run's start, by the source's monotonic clock.
 	DueNS  int64  `parquet:"due_ns"`
 	SentNS *int64 `parquet:"sent_ns,optional"` // null: not sent
-	// RTTNS is the round trip, the target's ServerNS included; null: no reply in time.
+	// RTTNS is the round trip; null: no reply in time. That of tcp and http includes the target's
+	// ServerNS, that of udp does not.
 	RTTNS    *int64 `parquet:"rtt_ns,optional"`
 	ServerNS *int64 `parquet:"server_ns,optional"`
 	// ForwardNS and ReverseNS are one-way delays as measured: they hold the clock offset.
-	ForwardNS *int64  `parquet:"forward_ns,optional"`
-	ReverseNS *int64  `parquet:"reverse_ns,optional"`
-	Failure   *string `parquet:"failure,optional,dict"` // null exactly when RTTNS is not
+	ForwardNS *int64 `parquet:"forward_ns,optional"`
+	ReverseNS *int64 `parquet:"reverse_ns,optional"`
+	// ClientNS is what the source's program saw beyond the kernel's round trip.
+	ClientNS *int64 `parquet:"client_ns,optional"`
+	// The phases of an http request.
+	DNSNS       *int64  `parquet:"dns_ns,optional"`
+	ConnectNS   *int64  `parquet:"connect_ns,optional"`
+	TLSNS       *int64  `parquet:"tls_ns,optional"`
+	FirstByteNS *int64  `parquet:"first_byte_ns,optional"`
+	Failure     *string `parquet:"failure,optional,dict"` // null exactly when RTTNS is not
 }
 
 // EncodeSamples makes the Parquet file of results' samples, sorted by target, path and time, and
@@ -113,11 +121,8 @@ func EncodeSamples(rs []result.Result) ([]byte, int, error) {
 func appendSamples(rows []Sample, r *result.Result) ([]Sample, error) {
 	s := &r.Run.Samples
 	n := s.Len()
-	full := func(length int) bool { return length == n }
-	fullOrNone := func(length int) bool { return length == n || length == 0 }
-	if !full(len(s.DueNS)) || !full(len(s.SentNS)) || !full(len(s.RTTNS)) || !full(len(s.Failure)) ||
-		!fullOrNone(len(s.ServerNS)) || !fullOrNone(len(s.ForwardNS)) || !fullOrNone(len(s.ReverseNS)) {
-		return nil, errors.New("its columns have different lengths")
+	if err := s.ValidateLengths(); err != nil {
+		return nil, err
 	}
 	start := r.Run.PlannedStart // of a run that was not made
 	if r.Run.Start != nil {
@@ -129,6 +134,8 @@ func appendSamples(rows []Sample, r *result.Result) ([]Sample, error) {
 			Time: start.Add(time.Duration(s.DueNS[i])).UTC().Truncate(time.Microsecond),
 			Seq:  s.Sequence[i], DueNS: s.DueNS[i], SentNS: entry(s.SentNS, i), RTTNS: entry(s.RTTNS, i),
 			ServerNS: entry(s.ServerNS, i), ForwardNS: entry(s.ForwardNS, i), ReverseNS: entry(s.ReverseNS, i),
+			ClientNS: entry(s.ClientNS, i), DNSNS: entry(s.DNSNS, i), ConnectNS: entry(s.ConnectNS, i),
+			TLSNS: entry(s.TLSNS, i), FirstByteNS: entry(s.FirstByteNS, i),
 		}
 		if f := string(s.Failure[i]); f != "" {
 			row.Failure = &f

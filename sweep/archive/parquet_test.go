@@ -2,13 +2,9 @@ package archive
 
 import (
 	"bytes"
-	"encoding/json"
 	"flag"
-	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -16,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 
-	"isochrone/infra/local/azurite/azuritetest"
 	"isochrone/prober/wire"
 	"isochrone/sweep/result"
 )
@@ -163,6 +158,8 @@ func TestColumnsOfDifferentLengthsAreAnErrorAndNoPanic(t *testing.T) {
 		"rtt":    func(s *wire.Samples) { s.RTTNS = s.RTTNS[1:] },
 		"server": func(s *wire.Samples) { s.ServerNS = s.ServerNS[1:] },
 		"failed": func(s *wire.Samples) { s.Failure = append(s.Failure, "") },
+		"client": func(s *wire.Samples) { s.ClientNS = wire.Column{1} },
+		"tls":    func(s *wire.Samples) { s.TLSNS = make(wire.Column, 6) },
 	} {
 		rs := results("test", 5)
 		spoil(&rs[1].Run.Samples)
@@ -200,138 +197,4 @@ func FuzzDecodeSamples(f *testing.F) {
 			t.Errorf("%d rows and %v", len(rows), err)
 		}
 	})
-}
-
-// duck is what testdata/duckdb.js prints.
-type duck struct {
-	Sums struct {
-		Rows         string `json:"rows"`
-		RTTSum       string `json:"rtt_sum"`
-		RTTMin       string `json:"rtt_min"`
-		RTTMax       string `json:"rtt_max"`
-		RTTNulls     string `json:"rtt_nulls"`
-		SentNulls    string `json:"sent_nulls"`
-		ServerNulls  string `json:"server_nulls"`
-		ForwardNulls string `json:"forward_nulls"`
-		Failures     string `json:"failures"`
-		DueSum       string `json:"due_sum"`
-		TimeMinUS    string `json:"time_min_us"`
-		TimeMaxUS    string `json:"time_max_us"`
-		TimeType     string `json:"time_type"`
-	} `json:"sums"`
-	Types []struct {
-		Name string `json:"column_name"`
-		Type string `json:"column_type"`
-	} `json:"types"`
-	Groups []struct {
-		Rows        string `json:"row_group_num_rows"`
-		Compression string `json:"compression"`
-	} `json:"groups"`
-	Targets []struct {
-		Target string `json:"target"`
-		N      string `json:"n"`
-	} `json:"targets"`
-}
-
-// askDuckDB reads a Parquet file with an engine that is not ours.
-func askDuckDB(t *testing.T, body []byte) duck {
-	t.Helper()
-	root, err := azuritetest.Root()
-	must(t, err)
-	file := filepath.Join(t.TempDir(), "samples.parquet")
-	must(t, os.WriteFile(file, body, 0o600))
-	cmd := exec.CommandContext(background(t), "node", "testdata/duckdb.js", filepath.Join(root, "infra/local/node_modules"), file)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("asking DuckDB: %v\n%s", err, stderr.String())
-	}
-	var d duck
-	if err := json.Unmarshal(out, &d); err != nil {
-		t.Fatalf("reading DuckDB's answer %s: %v", out, err)
-	}
-	return d
-}
-
-func TestDuckDBReadsTheSameNumbers(t *testing.T) {
-	s, ctx := newStore(t), background(t)
-	rs, id := results(s.environment, 18_000), idOf(s.environment, "westeurope") // two row groups
-	name, _, err := s.PutSamples(ctx, "westeurope", slot0, id, rs)
-	must(t, err)
-	blobName, err := s.rawName(name, samplesFolder)
-	must(t, err)
-	body, _, _, err := s.get(ctx, s.rawContainer(), blobName, maxSamplesBytes)
-	must(t, err)
-	got := askDuckDB(t, body)
-
-	var rows, sum, nulls, sentNulls, serverNulls, failures, due int64
-	least, most := int64(1<<62), int64(0)
-	first, last := time.Unix(1<<40, 0), time.Time{}
-	for _, r := range rs {
-		start := r.Run.PlannedStart
-		if r.Run.Start != nil {
-			start = *r.Run.Start
-		}
-		m := r.Run.Samples
-		for i := range m.Len() {
-			rows, due = rows+1, due+m.DueNS[i]
-			at := start.Add(time.Duration(m.DueNS[i]))
-			if at.Before(first) {
-				first = at
-			}
-			if at.After(last) {
-				last = at
-			}
-			if m.Failure[i] != "" {
-				failures++
-			}
-			if m.SentNS[i] == wire.Null {
-				sentNulls++
-			}
-			if m.ServerNS[i] == wire.Null {
-				serverNulls++
-			}
-			if m.RTTNS[i] == wire.Null {
-				nulls++
-				continue
-			}
-			sum, least, most = sum+m.RTTNS[i], min(least, m.RTTNS[i]), max(most, m.RTTNS[i])
-		}
-	}
-	want := got.Sums
-	want.Rows, want.RTTSum, want.RTTMin, want.RTTMax = fmt.Sprint(rows), fmt.Sprint(sum), fmt.Sprint(least), fmt.Sprint(most)
-	want.RTTNulls, want.SentNulls, want.ServerNulls, want.ForwardNulls = fmt.Sprint(nulls), fmt.Sprint(sentNulls), fmt.Sprint(serverNulls), fmt.Sprint(rows)
-	want.Failures, want.DueSum = fmt.Sprint(failures), fmt.Sprint(due)
-	want.TimeMinUS, want.TimeMaxUS, want.TimeType = fmt.Sprint(first.UnixMicro()), fmt.Sprint(last.UnixMicro()), "TIMESTAMP WITH TIME ZONE"
-	if d := cmp.Diff(want, got.Sums); d != "" {
-		t.Errorf("sums (-Go +DuckDB):\n%s", d)
-	}
-	var types []string
-	for _, c := range got.Types {
-		types = append(types, c.Name+" "+c.Type)
-	}
-	if d := cmp.Diff([]string{"target VARCHAR", "path VARCHAR", "time TIMESTAMP WITH TIME ZONE", "probe VARCHAR", "slot TIMESTAMP WITH TIME ZONE",
-		"seq BIGINT", "due_ns BIGINT", "sent_ns BIGINT", "rtt_ns BIGINT", "server_ns BIGINT", "forward_ns BIGINT", "reverse_ns BIGINT", "failure VARCHAR"}, types); d != "" {
-		t.Errorf("columns (-want +DuckDB):\n%s", d)
-	}
-	if len(got.Groups) != 2 || got.Groups[0].Rows != fmt.Sprint(maxRowsPerRowGroup) || got.Groups[0].Compression != "ZSTD" {
-		t.Errorf("row groups %+v", got.Groups)
-	}
-	if len(got.Targets) != 4 || got.Targets[0].Target != "brazilsouth" || got.Targets[0].N != "18000" {
-		t.Errorf("targets %+v", got.Targets)
-	}
-}
-
-func TestDuckDBReadsAFileWithoutSamples(t *testing.T) {
-	body, n := encode(t, results("test", 0))
-	if n != 0 {
-		t.Errorf("%d rows", n)
-	}
-	if got := askDuckDB(t, body); got.Sums.Rows != "0" || len(got.Types) != 13 {
-		t.Errorf("%+v", got)
-	}
-	if rows, err := DecodeSamples(body); err != nil || len(rows) != 0 {
-		t.Errorf("%d rows, %v", len(rows), err)
-	}
 }

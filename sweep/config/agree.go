@@ -3,21 +3,19 @@ package config
 import (
 	"slices"
 	"strings"
+
+	"isochrone/prober/wire"
 )
 
-// agree checks what only probers and probes together show: that every word of a probe is about
-// some pair, and every prober in some pair. What is not would be left out of every sweep
-// without a sign. all is false when there are more probes than could be read.
-func (r *reader) agree(c *Config, probers []proberEntry, probes []probeEntry, all bool) {
-	ids := make([]string, 0, len(probers))
-	for _, p := range probers {
-		ids = append(ids, p.ID)
-	}
+// agree checks what only probers, endpoints and probes together show: that every word of a probe
+// is about some pair, and every prober and endpoint in some pair. What is not would be left out of
+// every sweep without a sign. all is false when there are more probes than could be read.
+func (r *reader) agree(c *Config, probers []proberEntry, endpoints []endpointEntry, probes []probeEntry, all bool) {
 	used := map[string]bool{}
 	for i := range probes {
 		p := &probes[i]
-		known := r.proberNames(p.at+".from", p.From, p.fromLines, ids)
-		known = r.proberNames(p.at+".to", p.To, p.toLines, ids) && known
+		known := r.sourceNames(c, p)
+		known = r.targetNames(c, p) && known
 		pathsKnown := r.pathNames(c, p)
 		if !p.whole || !known || !pathsKnown {
 			all = false // then nobody can say who takes part
@@ -34,18 +32,73 @@ func (r *reader) agree(c *Config, probers []proberEntry, probes []probeEntry, al
 			r.fault(p.line, "%s %s: no probe measures from it or to it; add one for its paths, or leave the prober out", p.at, quote(p.ID))
 		}
 	}
-}
-
-// proberNames reports the names of probers that are none.
-func (r *reader) proberNames(at string, names []string, lines []int, ids []string) (ok bool) {
-	ok = true
-	for i, name := range names {
-		if !slices.Contains(ids, name) {
-			r.fault(lines[i], "%s %s: is the id of no prober; %s", at, quote(name), suggest(name, ids))
-			ok = false
+	for _, e := range endpoints {
+		if all && !used[e.Name] {
+			r.fault(e.line, "%s %s: no probe measures it; name it in a probe's to, or leave it out", e.at, quote(e.Name))
 		}
 	}
+}
+
+// sourceNames reports the names of sources that are no prober's.
+func (r *reader) sourceNames(c *Config, p *probeEntry) (ok bool) {
+	ok = true
+	for i, name := range p.From {
+		if _, prober := c.Prober(name); prober {
+			continue
+		}
+		ok = false
+		if _, endpoint := c.Endpoint(name); endpoint {
+			r.fault(p.fromLines[i], "%s.from %s: is an endpoint, and endpoints never measure; name probers", p.at, quote(name))
+			continue
+		}
+		r.fault(p.fromLines[i], "%s.from %s: is the id of no prober; %s", p.at, quote(name), suggest(name, c.proberIDs()))
+	}
 	return ok
+}
+
+// targetNames reports the names of targets that are nobody's, and those of targets that the kind
+// does not measure.
+func (r *reader) targetNames(c *Config, p *probeEntry) (ok bool) {
+	before := len(r.faults)
+	kind := p.Spec.Kind
+	fault := func(i int, format string, args ...any) {
+		r.fault(p.toLines[i], "%s.to %s: "+format, append([]any{p.at, quote(p.To[i])}, args...)...)
+	}
+	for i, name := range p.To {
+		_, prober := c.Prober(name)
+		endpoint, isEndpoint := c.Endpoint(name)
+		switch {
+		case prober && kind == wire.KindHTTP:
+			fault(i, "is a prober, and kind %q measures endpoints that have a url", kind)
+		case prober:
+		case isEndpoint && kind.NeedsProber():
+			fault(i, "is an endpoint, and kind %q needs a prober at the other end; connect and icmp need none, nor does http for a url", kind)
+		case isEndpoint && kind == wire.KindHTTP && endpoint.URL == "":
+			fault(i, "is an endpoint without a url, and kind %q asks for one; connect measures its address", kind)
+		case isEndpoint:
+		case len(c.Endpoints) == 0:
+			fault(i, "is the id of no prober; %s", suggest(name, c.proberIDs()))
+		default:
+			fault(i, "is the id of no prober and the name of no endpoint; %s", suggest(name, append(c.proberIDs(), c.endpointNames()...)))
+		}
+	}
+	return len(r.faults) == before
+}
+
+func (c *Config) proberIDs() []string {
+	ids := make([]string, len(c.Probers))
+	for i, p := range c.Probers {
+		ids[i] = p.ID
+	}
+	return ids
+}
+
+func (c *Config) endpointNames() []string {
+	names := make([]string, len(c.Endpoints))
+	for i, e := range c.Endpoints {
+		names[i] = e.Name
+	}
+	return names
 }
 
 // pathNames reports the paths of a probe that are none, or that no prober has.
@@ -72,7 +125,7 @@ func (r *reader) pairs(c *Config, p *probeEntry, pairs []Pair) (ok bool) {
 			continue
 		}
 		r.fault(p.pathLines[i], "%s.paths %s: yields no pair: a source and another prober as the target must both have addresses for it (sources that do: %s; targets that do: %s)",
-			p.at, quote(path), who(c, p.From, path), who(c, p.To, path))
+			p.at, quote(path), some(sources(c, p, path)), some(targets(c, p, path)))
 	}
 	if len(pairs) == 0 {
 		return false // the paths say it all
@@ -83,23 +136,47 @@ func (r *reader) pairs(c *Config, p *probeEntry, pairs []Pair) (ok bool) {
 		}
 	}
 	for i, id := range p.To {
-		if !slices.ContainsFunc(pairs, func(q Pair) bool { return q.Target == id }) {
+		if slices.ContainsFunc(pairs, func(q Pair) bool { return q.Target == id }) {
+			continue
+		}
+		if e, ok := c.Endpoint(id); ok {
+			r.fault(p.toLines[i], "%s.to %s: has no source: its path is %s, and the probe has the paths %s and these sources with addresses for it: %s; leave it out, or give it another path",
+				p.at, quote(id), quote(e.Path), list(p.Paths), some(sources(c, p, e.Path)))
+		} else {
 			r.fault(p.toLines[i], "%s.to %s: has no source: it shares none of the paths %s with one; leave it out, or add addresses", p.at, quote(id), list(p.Paths))
 		}
 	}
 	return len(r.faults) == before
 }
 
-// who lists the probers among ids that have a path.
-func who(c *Config, ids []string, path string) string {
-	var out []string
-	for _, p := range c.Probers {
-		if named(ids, p.ID) && p.has(path) {
-			out = append(out, quote(p.ID))
+// sources lists the probers that a probe measures from over a path.
+func sources(c *Config, p *probeEntry, path string) (out []string) {
+	for _, q := range c.Probers {
+		if named(p.From, q.ID) && q.has(path) {
+			out = append(out, quote(q.ID))
 		}
 	}
-	if len(out) == 0 {
+	return out
+}
+
+// targets lists the probers and endpoints that a probe measures over a path.
+func targets(c *Config, p *probeEntry, path string) (out []string) {
+	for _, q := range c.Probers {
+		if named(p.To, q.ID) && q.has(path) {
+			out = append(out, quote(q.ID))
+		}
+	}
+	for _, e := range c.Endpoints {
+		if slices.Contains(p.To, e.Name) && e.Path == path {
+			out = append(out, quote(e.Name))
+		}
+	}
+	return out
+}
+
+func some(quoted []string) string {
+	if len(quoted) == 0 {
 		return "none"
 	}
-	return strings.Join(out, ", ")
+	return strings.Join(quoted, ", ")
 }

@@ -1,5 +1,5 @@
-// Package config reads sweep.yaml: the probers, the paths between them, and the probes with
-// their schedules. A configuration is validated once, here, and every fault is reported at once
+// Package config reads sweep.yaml: the probers, the paths between them, the endpoints, and the
+// probes with their schedules. A configuration is validated once, here, and every fault is reported at once
 // with its line; what Parse returns can be planned.
 package config
 
@@ -36,8 +36,11 @@ type Config struct {
 	// everything runs on one machine.
 	Loopback bool
 	Timing   Timing
-	Probers  []Prober // in the file's order, at least two
-	Probes   []Probe  // in the file's order, at least one
+	Probers  []Prober // in the file's order, at least one
+	// Endpoints are targets that are no probers, in the file's order. Their names are no prober's
+	// and no region's.
+	Endpoints []Endpoint
+	Probes    []Probe // in the file's order, at least one
 }
 
 // Timing is how long the parts of a sweep wait for each other.
@@ -68,7 +71,8 @@ type Probe struct {
 	Schedule string        // as written
 	Cron     cron.Schedule // in its own time zone; UTC unless the schedule names one
 	Paths    []string
-	From, To []string // prober ids; empty means all
+	From     []string // prober ids; empty means all
+	To       []string // prober ids and names of endpoints; empty means all probers, and no endpoint
 	Spec     wire.Spec
 }
 
@@ -85,12 +89,13 @@ func (c *Config) Prober(id string) (Prober, bool) {
 	return Prober{}, false
 }
 
-// Pair is a run that a probe asks for: source and target both list the path.
+// Pair is a run that a probe asks for: source and target both list the path. Target is a prober's
+// id or an endpoint's name.
 type Pair struct{ Source, Target, Path string }
 
 // Pairs lists the runs of a probe: every ordered pair of two probers that both list one of the
-// probe's paths, sources limited to From and targets to To. They come in the order of source,
-// target, path.
+// probe's paths, sources limited to From and targets to To; and every source with each endpoint
+// that To names, over the endpoint's path. They come in the order of source, target, path.
 func (c *Config) Pairs(p *Probe) []Pair {
 	var pairs []Pair
 	for _, source := range c.Probers {
@@ -105,6 +110,11 @@ func (c *Config) Pairs(p *Probe) []Pair {
 				if source.has(path) && target.has(path) {
 					pairs = append(pairs, Pair{Source: source.ID, Target: target.ID, Path: path})
 				}
+			}
+		}
+		for _, e := range c.Endpoints {
+			if slices.Contains(p.To, e.Name) && slices.Contains(p.Paths, e.Path) && source.has(e.Path) {
+				pairs = append(pairs, Pair{Source: source.ID, Target: e.Name, Path: e.Path})
 			}
 		}
 	}

@@ -32,7 +32,7 @@ func Parse(body []byte) (*Config, error) {
 	r := &reader{}
 	c := &Config{}
 	if root, ok := r.document(body); ok {
-		if file, ok := r.mapping("", root, "version", "environment", "loopback", "timing", "probers", "probes"); ok {
+		if file, ok := r.mapping("", root, "version", "environment", "loopback", "timing", "probers", "endpoints", "probes"); ok {
 			r.file(file, c)
 		}
 	}
@@ -57,15 +57,19 @@ func (r *reader) file(s section, c *Config) {
 	s.flag("loopback", &c.Loopback)
 	r.timing(s, c)
 	probers, everyProber := r.probers(s, c.Loopback)
+	endpoints, everyEndpoint := r.endpoints(s, probers, c.Loopback)
 	probes, everyProbe := r.probes(s)
 	for _, p := range probers {
 		c.Probers = append(c.Probers, p.Prober)
 	}
+	for _, e := range endpoints {
+		c.Endpoints = append(c.Endpoints, e.Endpoint)
+	}
 	for _, p := range probes {
 		c.Probes = append(c.Probes, p.Probe)
 	}
-	if everyProber && len(probers) > 0 {
-		r.agree(c, probers, probes, everyProbe && len(probes) > 0)
+	if everyProber && len(probers) > 0 && everyEndpoint {
+		r.agree(c, probers, endpoints, probes, everyProbe && len(probes) > 0)
 	}
 }
 

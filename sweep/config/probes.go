@@ -11,12 +11,6 @@ import (
 	"isochrone/prober/wire"
 )
 
-// What a probe has where the file says nothing.
-const (
-	defaultTimeout = 2 * time.Second
-	defaultWarmup  = 5
-)
-
 // MaxSpan is the longest that a run may take, warm-up and the last timeout included. A
 // document's offsets reach a day at most, and a run may begin late.
 const MaxSpan = 12 * time.Hour
@@ -55,7 +49,7 @@ func (r *reader) probes(file section) (out []probeEntry, whole bool) {
 
 func (r *reader) probe(at string, n *yaml.Node) (probeEntry, bool) {
 	p := probeEntry{at: at, line: n.Line}
-	s, ok := r.mapping(at, n, "name", "kind", "schedule", "paths", "count", "interval", "timeout", "warmup", "request", "response", "from", "to")
+	s, ok := r.mapping(at, n, "name", "kind", "schedule", "paths", "count", "interval", "timeout", "warmup", "request", "response", "method", "connection", "from", "to")
 	if !ok {
 		return p, false
 	}
@@ -76,6 +70,10 @@ func (r *reader) probe(at string, n *yaml.Node) (probeEntry, bool) {
 
 	var specOK bool
 	p.Spec, specOK = r.spec(s)
+	if p.Spec.Kind == wire.KindHTTP && !s.has("to") && !s.meant["to"] {
+		r.fault(s.line, "%s.to: missing; kind %q measures the endpoints that it names", at, p.Spec.Kind)
+		p.whole = false
+	}
 	r.schedule(s, &p, specOK)
 	return p, true
 }
@@ -91,57 +89,6 @@ func (r *reader) names(s section, key, example string) (names []string, lines []
 		names, lines = append(names, text), append(lines, nodes[i].Line)
 	}
 	return names, lines
-}
-
-// spec reads how the probe measures. ok is false when anything of it is wrong.
-func (r *reader) spec(s section) (spec wire.Spec, ok bool) {
-	before := len(r.faults)
-	kind, kindRead := s.text("kind")
-	spec = wire.Spec{Kind: wire.Kind(kind), Timeout: defaultTimeout, Warmup: defaultWarmup}
-	unread := map[string]bool{ // reported already
-		"kind":     !kindRead,
-		"count":    !s.number("count", &spec.Count) || !s.has("count"),
-		"interval": !s.duration("interval", &spec.Interval) || !s.has("interval"),
-		"timeout":  !s.duration("timeout", &spec.Timeout),
-		"warmup":   !s.number("warmup", &spec.Warmup),
-	}
-	if spec.Kind == wire.KindTCP {
-		s.need("request")
-		spec.ResponseBytes = wire.MinMessageBytes
-		unread["request"] = !s.number("request", &spec.RequestBytes) || !s.has("request")
-		unread["response"] = !s.number("response", &spec.ResponseBytes) || !s.has("response") || unread["request"]
-	} else if slices.Contains(wire.Kinds(), spec.Kind) {
-		for _, key := range []string{"request", "response"} {
-			if s.has(key) {
-				r.fault(s.lineOf(key), "%s: kind %q has no message sizes; leave it out", s.place(key), spec.Kind)
-			}
-		}
-	}
-	for _, err := range each(spec.Validate()) {
-		// Every fault of a spec begins with the word that names its key here.
-		word, _, _ := strings.Cut(err.Error(), " ")
-		if !unread[word] {
-			r.fault(s.lineOf(word), "%s.%s", s.at, err)
-		}
-	}
-	ok = len(r.faults) == before && !unread["kind"] && !unread["count"] && !unread["interval"] && !unread["request"]
-	if span := spec.Span(); ok && span > MaxSpan {
-		ok = false
-		r.fault(s.lineOf("count"), "%s.count %d: a run of %d samples, %d of them warm-up, every %s takes %s: want at most %s; take fewer, or a shorter interval",
-			s.at, spec.Count, spec.Count+spec.Warmup, spec.Warmup, spec.Interval, span, MaxSpan)
-	}
-	return spec, ok
-}
-
-// each takes joined errors apart.
-func each(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()
-	}
-	if err == nil {
-		return nil
-	}
-	return []error{err}
 }
 
 // schedule reads when the probe is due. A run that is not over when the next of its series is

@@ -16,7 +16,10 @@ func largest() *wire.Document {
 		s.DueNS = append(s.DueNS, i*800_000)
 		s.SentNS = append(s.SentNS, i*800_000+1234)
 		s.RTTNS = append(s.RTTNS, 150_123_456+i%977)
-		s.ServerNS = append(s.ServerNS, 10_000+i%31)
+		s.ServerNS, s.ClientNS = append(s.ServerNS, 10_000+i%31), append(s.ClientNS, 20_000+i%101)
+		s.ForwardNS, s.ReverseNS = append(s.ForwardNS, -1_700_000_000_123_456_789+i), append(s.ReverseNS, 1_700_000_000_123_456_789-i)
+		s.DNSNS, s.ConnectNS = append(s.DNSNS, 1_234_567+i), append(s.ConnectNS, 20_123_456+i)
+		s.TLSNS, s.FirstByteNS = append(s.TLSNS, 41_123_456+i), append(s.FirstByteNS, 62_123_456+i)
 		s.Failure = append(s.Failure, "")
 	}
 	d.Runs[0].Counts = wire.Counts{Sent: wire.MaxSamples, Received: wire.MaxSamples}

@@ -142,9 +142,9 @@ func normalize(d *wire.Document) {
 			}
 		}
 		s := &r.Samples
-		for _, c := range []*wire.Column{&s.Sequence, &s.DueNS, &s.SentNS, &s.RTTNS, &s.ServerNS, &s.ForwardNS, &s.ReverseNS} {
-			if len(*c) == 0 {
-				*c = nil
+		for _, c := range s.Columns() {
+			if len(*c.Values) == 0 {
+				*c.Values = nil
 			}
 		}
 		if len(s.Failure) == 0 {

@@ -45,7 +45,7 @@ func Results(d *wire.Document, identity Identity) ([]result.Result, error) {
 		}
 		out = append(out, result.Result{
 			Series: series, Slot: slotOf(identity, &run), Assignment: identity.Assignment, Attempt: identity.Attempt,
-			Part: identity.Part, Provenance: d.Provenance, Run: run, Summary: summary.Of(run.Samples, run.Counts),
+			Part: identity.Part, Provenance: d.Provenance, Run: run, Summary: summary.Of(&run, &d.Provenance),
 			Document: identity.DocumentBlob, Tool: identity.Tool,
 		})
 	}

@@ -31,8 +31,8 @@ const (
 	maxBulkBytes   = 1 << 20 // of a histogram
 	maxNumberBytes = 32      // of a number's digits
 	maxNameBytes   = 64
-	maxColumnBytes = 4 << 20             // of an XML list: 40 bytes a sample
-	maxEntries     = 8 * wire.MaxSamples // of all columns: there are eight
+	maxColumnBytes = 4 << 20              // of an XML list: 40 bytes a sample
+	maxEntries     = 13 * wire.MaxSamples // of all columns: there are thirteen
 )
 
 // shape is what may stand at one place of a document. Shapes are derived from package wire's

@@ -134,12 +134,16 @@ func (d *Dispatcher) openPlans(ctx context.Context, known plans) ([]*plan.Plan, 
 	return out, nil
 }
 
-// probersOf lists the sources and targets of a plan.
+// probersOf lists the probers that a plan has something for: its sources, and the targets of kinds
+// that need a reflector. The others' targets may be endpoints, and there is nothing to tell them.
 func probersOf(p *plan.Plan) []string {
 	seen := map[string]bool{}
 	for i := range p.Assignments {
 		a := &p.Assignments[i]
 		seen[a.Source] = true
+		if !a.Spec.Kind.NeedsProber() {
+			continue
+		}
 		for j := range a.Runs {
 			seen[a.Runs[j].Target] = true
 		}

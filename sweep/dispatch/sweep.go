@@ -65,7 +65,7 @@ func (d *Dispatcher) plan(ctx context.Context, slot time.Time, report *Report) (
 	if err != nil {
 		return nil, fmt.Errorf("pinning the configuration: %w", err)
 	}
-	targets, err := d.targets(ctx, c)
+	targets, err := d.targets(ctx, c, due)
 	if err != nil {
 		return nil, err
 	}

@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -37,10 +35,11 @@ const (
 	maxProvenanceBytes = 200
 )
 
-// targets reads what the probers say of themselves and makes of it what a plan may rely on. A
-// registration is hostile until it has been checked: one that is not valid is not relied on, with
-// a line in the log, and its prober is down as a target.
-func (d *Dispatcher) targets(ctx context.Context, c *config.Config) (map[string]plan.Target, error) {
+// targets reads what the probers say of themselves and makes of it what a plan may rely on, and
+// finds where the endpoints are that the probes that are due name. A registration is hostile until
+// it has been checked: one that is not valid is not relied on, with a line in the log, and its prober
+// is down as a target.
+func (d *Dispatcher) targets(ctx context.Context, c *config.Config, due []config.Probe) (map[string]plan.Target, error) {
 	registered, err := d.Mailbox.Registrations(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading the registrations: %w", err)
@@ -60,7 +59,7 @@ func (d *Dispatcher) targets(ctx context.Context, c *config.Config) (map[string]
 	if err := d.Ledger.PutProbers(ctx, valid); err != nil {
 		d.Log.Warn("keeping the registrations failed", "reason", err.Error())
 	}
-	d.resolveAll(ctx, c, valid, out)
+	d.resolveAll(ctx, c, valid, endpoints(c, due), out)
 	return out, nil
 }
 
@@ -87,8 +86,8 @@ func (d *Dispatcher) registration(c *config.Config, r inbox.Registered) (wire.Re
 	return out, nil
 }
 
-// resolveAll adds to out what targets valid registrations make.
-func (d *Dispatcher) resolveAll(ctx context.Context, c *config.Config, registrations []wire.Registration, out map[string]plan.Target) {
+// resolveAll adds to out what targets valid registrations and endpoints make.
+func (d *Dispatcher) resolveAll(ctx context.Context, c *config.Config, registrations []wire.Registration, endpoints []config.Endpoint, out map[string]plan.Target) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
 	defer cancel()
 	var (
@@ -96,9 +95,18 @@ func (d *Dispatcher) resolveAll(ctx context.Context, c *config.Config, registrat
 		work errgroup.Group
 	)
 	work.SetLimit(resolveAtOnce)
+	for _, e := range endpoints {
+		work.Go(func() error {
+			t := d.endpoint(ctx, c, e)
+			lock.Lock()
+			defer lock.Unlock()
+			out[e.Name] = t
+			return nil
+		})
+	}
 	blind := d.blind(registrations)
 	for _, r := range registrations {
-		t := plan.Target{Addresses: map[string]string{}, Refused: map[string]string{}}
+		t := plan.Target{Addresses: map[string]plan.Address{}, Refused: map[string]string{}}
 		if slices.Contains(r.ReadsAssignments, wire.AssignmentsVersion) {
 			t.Assignments = wire.AssignmentsVersion
 		} else {
@@ -110,7 +118,9 @@ func (d *Dispatcher) resolveAll(ctx context.Context, c *config.Config, registrat
 				"remedy", "start it, or set its clock right")
 			t.Down, t.Reason = true, stale(r, age)
 		}
+		lock.Lock()
 		out[r.Prober] = t
+		lock.Unlock()
 		if t.Down {
 			continue
 		}
@@ -181,23 +191,32 @@ func oneLine(s string) string {
 func alive(age, interval time.Duration) bool { return age.Abs() <= missedHeartbeats*interval+clockSkew }
 
 // resolve turns what a prober registered into a numeric address that the configuration permits.
-func (d *Dispatcher) resolve(ctx context.Context, c *config.Config, p config.Prober, a wire.PathAddress) (string, error) {
+func (d *Dispatcher) resolve(ctx context.Context, c *config.Config, p config.Prober, a wire.PathAddress) (plan.Address, error) {
 	host := strings.ToLower(strings.TrimSuffix(a.Host, "."))
+	found, err := d.lookup(ctx, host)
+	if err != nil {
+		return plan.Address{}, err
+	}
+	for _, ip := range found {
+		if ip.Zone() == "" && p.Permits(a.Path, host, ip, c.Loopback) {
+			return plan.Address{IP: ip, TCPPort: a.TCPPort, UDPPort: a.UDPPort}, nil
+		}
+	}
+	return plan.Address{}, fmt.Errorf("%v lies outside what sweep.yaml permits", found)
+}
+
+// lookup finds the numeric addresses of a host. IPv4 comes first, then in order: the same answer in
+// another order is the same address.
+func (d *Dispatcher) lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	var found []netip.Addr
 	if ip, err := netip.ParseAddr(host); err == nil {
 		found = []netip.Addr{ip}
 	} else if found, err = d.Resolver.LookupNetIP(ctx, "ip", host); err != nil {
-		return "", fmt.Errorf("resolving %q: %w", host, err)
+		return nil, fmt.Errorf("resolving %q: %w", host, err)
 	}
 	for i := range found {
 		found[i] = found[i].Unmap()
 	}
-	// IPv4 first, then in order: the same answer in another order is the same address.
 	slices.SortFunc(found, func(a, b netip.Addr) int { return cmp.Or(cmp.Compare(a.BitLen(), b.BitLen()), a.Compare(b)) })
-	for _, ip := range found {
-		if ip.Zone() == "" && p.Permits(a.Path, host, ip, c.Loopback) {
-			return net.JoinHostPort(ip.String(), strconv.Itoa(a.TCPPort)), nil
-		}
-	}
-	return "", fmt.Errorf("%v lies outside what sweep.yaml permits", found)
+	return found, nil
 }

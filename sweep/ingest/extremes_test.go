@@ -78,7 +78,11 @@ func complete(now time.Time, env string) *wire.Document {
 	clock, steal := int64(1), 0.5
 	d.Environment = env
 	d.Provenance = wire.Provenance{ProberVersion: "1", ImageDigest: "2", VMSize: "3", ClockErrorNS: &clock, CPUStealRatio: &steal}
-	d.Runs[0].TCPInfo = &wire.TCPInfo{CongestionControl: "cubic"}
+	r, n := &d.Runs[0], func() *int { return new(int) }
+	r.TCPInfo = &wire.TCPInfo{CongestionControl: "cubic"}
+	r.Timestamps, r.ClockSteps, r.TargetClockErrorNS = wire.TimestampsKernel, n(), new(int64)
+	c := &r.Counts
+	c.LostForward, c.LostReverse, c.DuplicateForward, c.DuplicateReverse, c.ReorderedForward, c.ReorderedReverse = n(), n(), n(), n(), n(), n()
 	return d
 }
 
@@ -122,7 +126,7 @@ func accepted(t *testing.T, g *ingest.Ingester, b *bench, what string, d *wire.D
 func TestWhateverIsAcceptedFitsARow(t *testing.T) {
 	rows, env := realRows(t)
 	fields := len(leaves("document", reflect.ValueOf(complete(slot, env)).Elem()))
-	if fields < 30 {
+	if fields < 40 {
 		t.Fatalf("only %d fields are found", fields)
 	}
 	stored := 0
@@ -160,6 +164,11 @@ func TestTheExtremesOfSamplesAreStorable(t *testing.T) {
 		s.RTTNS = append(s.RTTNS, int64(math.Exp(rnd.Float64()*math.Log(float64(wire.MaxTimeout)))))
 		s.ServerNS, s.ForwardNS, s.ReverseNS = append(s.ServerNS, int64(24*time.Hour)), append(s.ForwardNS, math.MaxInt64), append(s.ReverseNS, math.MinInt64+1)
 		s.Failure = append(s.Failure, "")
+	}
+	for _, c := range r.Samples.Columns() {
+		for c.Optional && len(*c.Values) < wire.MaxSamples {
+			*c.Values = append(*c.Values, int64(24*time.Hour))
+		}
 	}
 	r.Counts = wire.Counts{Sent: wire.MaxSamples, Received: wire.MaxSamples, Warmup: math.MaxInt32, Duplicate: math.MaxInt32,
 		Reordered: wire.MaxSamples, PacingViolations: wire.MaxSamples}

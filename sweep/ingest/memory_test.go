@@ -168,8 +168,15 @@ func large(t testing.TB) func(*wire.Document) []byte {
 			return zipTB(t, append(b, bytes.Repeat([]byte(" "), wire.MaxDocumentBytes-len(b))...))
 		}
 		s := &d.Runs[0].Samples
-		for range s.Len() {
-			s.ServerNS, s.ForwardNS, s.ReverseNS = append(s.ServerNS, rnd.Int64N(1e9)), append(s.ForwardNS, rnd.Int64()), append(s.ReverseNS, rnd.Int64())
+		for _, c := range s.Columns() {
+			for range s.Len() {
+				switch {
+				case c.Signed:
+					*c.Values = append(*c.Values, rnd.Int64())
+				case c.Optional:
+					*c.Values = append(*c.Values, rnd.Int64N(int64(24*time.Hour)))
+				}
+			}
 		}
 		return zipTB(t, encodeTB(t, d))
 	}

@@ -8,14 +8,16 @@ import (
 	"isochrone/prober/wire"
 )
 
-// Cost is an estimate of what a plan takes, for a person to read before it runs. Payload is
-// what the messages of the probes hold: headers of IP and TCP are not in it.
+// Cost is an estimate of what a plan takes, for a person to read before it runs.
 type Cost struct {
-	Runs         int           // planned, those whose target is down included
-	Samples      int           // warm-up included, those whose target is down left out
-	PayloadBytes int64         // sent by all probers together
-	Longest      time.Duration // of the longest run, from its first sample to its last timeout
-	Probers      []ProberCost  // by id
+	Runs    int // planned, those whose target is down included
+	Samples int // warm-up included, those whose target is down left out
+	// Bytes is what all sides send together, as RunBytes counts; UnknownRuns are the runs of which
+	// it cannot say, and which are not in it.
+	Bytes       int64
+	UnknownRuns int
+	Longest     time.Duration // of the longest run, from its first sample to its last timeout
+	Probers     []ProberCost  // by id, with the endpoints that send something
 }
 
 // ProberCost is a prober's part of a plan.
@@ -24,11 +26,11 @@ type ProberCost struct {
 	Runs          int   // that it makes as a source
 	Down          int   // of these, whose target is down
 	Samples       int   // that it sends as a source, warm-up included
-	RequestBytes  int64 // payload that it sends as a source
-	ResponseBytes int64 // payload that it sends as a target
+	RequestBytes  int64 // that it sends as a source
+	ResponseBytes int64 // that it sends as a target
 }
 
-// EgressBytes is the payload that the prober sends.
+// EgressBytes is what the prober sends.
 func (c ProberCost) EgressBytes() int64 { return c.RequestBytes + c.ResponseBytes }
 
 // Cost estimates what the plan takes, if every sample is sent and answered.
@@ -53,13 +55,19 @@ func (p *Plan) Cost() Cost {
 				source.Down++
 				continue
 			}
-			request, response := payload(a.Spec)
 			total.Samples += samples
 			source.Samples += samples
-			source.RequestBytes += request
-			prober(r.Target).ResponseBytes += response
-			total.PayloadBytes += request + response
 			total.Longest = max(total.Longest, a.Spec.Span())
+			request, response, known := RunBytes(a.Spec)
+			if !known {
+				total.UnknownRuns++
+				continue
+			}
+			source.RequestBytes += request
+			if response > 0 {
+				prober(r.Target).ResponseBytes += response
+			}
+			total.Bytes += request + response
 		}
 	}
 	for _, c := range byID {
@@ -69,12 +77,34 @@ func (p *Plan) Cost() Cost {
 	return total
 }
 
-// payload is what the two sides of a run send: the session's handshake and the messages. A run
-// that opens no session sends none.
-func payload(s wire.Spec) (request, response int64) {
-	if !s.Kind.Authenticated() {
-		return 0, 0
-	}
+// The sizes that RunBytes reckons with.
+const (
+	// ipv4Header is that of IPv4 without options. IPv6 takes 20 bytes more a packet.
+	ipv4Header = 20
+	// udpHeader is that of UDP (RFC 768) and of ICMP's echo (RFC 792) alike.
+	udpHeader = 8
+	// controlBytes is a control packet of a udp run, which its sessions open and close with.
+	controlBytes = 172
+	controls     = 2
+)
+
+// RunBytes is what the two sides of a run send, if every sample is sent and answered, warm-up
+// included: of tcp the session's handshake and the messages, without the headers of TCP and IP,
+// whose number the kernel decides; of udp and icmp whole IPv4 packets; of a handshake (connect)
+// nothing, for it has no payload. Of http nobody can say: the server decides what it answers.
+func RunBytes(s wire.Spec) (request, response int64, known bool) {
 	samples := int64(s.Count + s.Warmup)
-	return wire.ClientHelloBytes + samples*int64(s.RequestBytes), wire.ReflectorHelloBytes + samples*int64(s.ResponseBytes)
+	switch s.Kind {
+	case wire.KindTCP:
+		return wire.ClientHelloBytes + samples*int64(s.RequestBytes), wire.ReflectorHelloBytes + samples*int64(s.ResponseBytes), true
+	case wire.KindUDP:
+		both := samples*int64(s.RequestBytes+udpHeader+ipv4Header) + controls*(controlBytes+udpHeader+ipv4Header)
+		return both, both, true
+	case wire.KindICMP:
+		both := samples * int64(s.RequestBytes+udpHeader+ipv4Header)
+		return both, both, true
+	case wire.KindConnect:
+		return 0, 0, true
+	}
+	return 0, 0, false
 }

@@ -16,7 +16,7 @@ func TestCostCountsWhatIsSentAndBySideThatSendsIt(t *testing.T) {
 	// brazilsouth, brazilsouth's to westeurope and northeurope.
 	const request, response = 64 + 105*64, 48 + 105*16
 	want := Cost{
-		Runs: 20, Samples: 7*105 + 4*25, PayloadBytes: 7 * (request + response),
+		Runs: 20, Samples: 7*105 + 4*25, Bytes: 7 * (request + response),
 		Longest: 105*20*time.Millisecond + 2*time.Second,
 		Probers: []ProberCost{
 			{Prober: "brazilsouth", Runs: 6, Down: 2, Samples: 2*105 + 2*25, RequestBytes: 2 * request},
@@ -32,8 +32,8 @@ func TestCostCountsWhatIsSentAndBySideThatSendsIt(t *testing.T) {
 	for _, p := range got.Probers {
 		egress += p.EgressBytes()
 	}
-	if egress != got.PayloadBytes {
-		t.Errorf("the probers send %d bytes, the plan %d", egress, got.PayloadBytes)
+	if egress != got.Bytes {
+		t.Errorf("the probers send %d bytes, the plan %d", egress, got.Bytes)
 	}
 }
 

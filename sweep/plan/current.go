@@ -25,8 +25,8 @@ const ClockGuard = time.Second
 // JSON, depends on nothing but the plans, in whatever order they come. Plans of another
 // environment, and two plans of one slot that differ, are errors.
 //
-// There is a session for every authenticated run that is to be made: none for a handshake,
-// which carries no payload, and none for a run whose target was down when the sweep was
+// There is a session for every authenticated run that is to be made: none for kinds that need no
+// reflector, and none for a run whose target was down when the sweep was
 // planned, which the source does not make.
 func Current(environment, prober string, plans []*Plan, now time.Time) (wire.Current, error) {
 	current := wire.Current{
@@ -115,7 +115,7 @@ func (p *Plan) told(a *Assignment) (wire.Assignment, error) {
 	}
 	for i := range a.Runs {
 		r := &a.Runs[i]
-		out.Runs[i] = wire.AssignedRun{Target: r.Target, Path: r.Path, Failure: r.Failure, Detail: r.Detail, Address: r.Address}
+		out.Runs[i] = wire.AssignedRun{Target: r.Target, Path: r.Path, Failure: r.Failure, Detail: r.Detail, Address: r.Address, URL: r.URL}
 		if !a.opens(r) {
 			continue
 		}

@@ -137,6 +137,9 @@ func (p *Plan) validateAssignment(a *Assignment) error {
 		return fmt.Errorf("slot %s, start %s, latest start %s, deadline %s and expiry %s do not follow each other",
 			p.Slot, a.Start, a.LatestStart, a.Deadline, a.Expires)
 	}
+	if a.Spec.ClosedLoop() {
+		return errors.New("spec: interval 0s: no sweep has a closed loop")
+	}
 	if a.LatestStart.Add(a.Spec.Span()).After(a.Deadline) {
 		return fmt.Errorf("deadline %s cuts a run of %s that begins at %s", a.Deadline, a.Spec.Span(), a.LatestStart)
 	}
@@ -160,12 +163,14 @@ func (p *Plan) validateRun(a *Assignment, r *Run) error {
 		return fmt.Errorf("detail of %d bytes: want at most %d", len(r.Detail), wire.MaxDetailBytes)
 	case r.Detail != "" && r.Failure == "":
 		return fmt.Errorf("detail %q without a failure", cut(r.Detail))
-	case r.Failure == wire.FailureTargetDown && r.Address == "":
+	case r.Failure == wire.FailureTargetDown && r.Address == "" && r.URL == "":
 		return nil
+	case r.Failure != "" && r.URL != "":
+		return fmt.Errorf("failure %q with a URL: want %q without one, or a URL alone", cut(string(r.Failure)), wire.FailureTargetDown)
 	case r.Failure != "":
 		return fmt.Errorf("failure %q with address %q: want %q without one, or an address alone", cut(string(r.Failure)), cut(r.Address), wire.FailureTargetDown)
 	}
-	return validateAddress(r.Address)
+	return errors.Join(validateAddress(a.Spec.Kind, r.Address), validateURL(a.Spec.Kind, r.URL))
 }
 
 func sane(t time.Time) bool { return t.Year() >= 2000 && t.Year() <= 9999 }

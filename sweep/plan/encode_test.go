@@ -189,6 +189,11 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"version":1,"environment":"test","slot":"2026-11-30T10:20:00Z","seed":"` + strings.Repeat("01", 32) + `","config_sha256":"` + hash + `","assignments":null}`))
 	f.Add(bytes.Replace(good, []byte("eastus"), []byte("EASTUS"), 1))
 	f.Add(good[:len(good)/2])
+	kinds, err := Encode(mustMake(f, kindsInput(f)))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(kinds)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		p, err := Decode(body)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,12 +43,23 @@ func input(t testing.TB) Input {
 	return Input{
 		Config: readConfig(t), ConfigHash: hash, Slot: slot, Now: slot.Add(1500 * time.Microsecond), Seed: seed,
 		Targets: map[string]Target{
-			"westeurope":  {Assignments: 1, Addresses: map[string]string{"public": "192.0.2.4:7700", "vpn": "10.1.0.4:7700"}},
-			"northeurope": {Assignments: 1, Addresses: map[string]string{"public": "198.51.100.4:7701"}},
-			"eastus":      {Assignments: 1, Down: true, Reason: "its heartbeat is old", Addresses: map[string]string{"public": "203.0.113.4:7700"}},
-			"brazilsouth": {Assignments: 2, Addresses: map[string]string{"public": "[2001:db8::4]:7700"}},
+			"westeurope":  {Assignments: 1, Addresses: addresses("public", "192.0.2.4:7700", "vpn", "10.1.0.4:7700")},
+			"northeurope": {Assignments: 1, Addresses: addresses("public", "198.51.100.4:7701")},
+			"eastus":      {Assignments: 1, Down: true, Reason: "its heartbeat is old", Addresses: addresses("public", "203.0.113.4:7700")},
+			"brazilsouth": {Assignments: 2, Addresses: addresses("public", "[2001:db8::4]:7700")},
 		},
 	}
+}
+
+// addresses are those of a prober that has a UDP reflector a port above the TCP one; paths and
+// addresses take turns.
+func addresses(of ...string) map[string]Address {
+	out := map[string]Address{}
+	for i := 0; i < len(of); i += 2 {
+		a := netip.MustParseAddrPort(of[i+1])
+		out[of[i]] = Address{IP: a.Addr(), TCPPort: int(a.Port()), UDPPort: int(a.Port()) + 1}
+	}
+	return out
 }
 
 func mustMake(t testing.TB, in Input) *Plan {
@@ -66,7 +78,7 @@ func everyoneUp(n int, spec wire.Spec) Input {
 	for i := range n {
 		id := fmt.Sprintf("p%03d", i)
 		c.Probers = append(c.Probers, config.Prober{ID: id, Addresses: map[string][]config.Allowed{"public": {{Name: id}}}})
-		targets[id] = Target{Assignments: 1, Addresses: map[string]string{"public": fmt.Sprintf("192.0.2.%d:7700", i%250+1)}}
+		targets[id] = Target{Assignments: 1, Addresses: addresses("public", fmt.Sprintf("192.0.2.%d:7700", i%250+1))}
 	}
 	c.Probes = []config.Probe{{Name: "rtt", Cron: always{}, Paths: []string{"public"}, Spec: spec}}
 	return Input{Config: c, ConfigHash: hash, Slot: slot, Now: slot, Seed: seed, Targets: targets}

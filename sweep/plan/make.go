@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,12 +22,13 @@ type Input struct {
 	// Seed is drawn anew for every plan. It may be left out of a plan that is only looked at:
 	// Encode refuses to store one without.
 	Seed wire.Key
-	// Targets is what is known of the probers, by id. A prober that is not in it is down as a
-	// target; as a source it gets its assignments all the same, for it may come back in time.
+	// Targets is what is known of the probers, by id, and of the endpoints, by name. A prober that
+	// is not in it is down as a target; as a source it gets its assignments all the same, for it may
+	// come back in time. An http run needs nothing that is known here.
 	Targets map[string]Target
 }
 
-// Target is what is known of a prober.
+// Target is what is known of a prober or an endpoint.
 type Target struct {
 	// Down: it can be measured on no path, and Reason says why in a sentence of its own.
 	Down   bool
@@ -37,10 +37,11 @@ type Target struct {
 	// its registration lists. Unless it is wire.AssignmentsVersion the prober cannot learn of
 	// sessions, and is down as the target of every authenticated kind.
 	Assignments int
-	// Addresses are where it is reached, by path: a numeric host:port that the configuration
-	// permits. On a path that is absent it is down.
-	Addresses map[string]string
-	// Refused says, by path, why an address that it registered is not among Addresses.
+	// Addresses are where it is reached, by path, as the configuration permits. On a path that is
+	// absent it is down.
+	Addresses map[string]Address
+	// Refused says, by path, why an address that it registered, or an endpoint's, is not among
+	// Addresses.
 	Refused map[string]string
 }
 
@@ -156,41 +157,40 @@ func (in Input) assignment(p *Plan, probe *config.Probe, source string, part int
 }
 
 func (in Input) run(probe *config.Probe, pair config.Pair) (Run, error) {
-	run := Run{Target: pair.Target, Path: pair.Path}
-	if reason := in.down(probe, pair); reason != "" {
+	run, kind := Run{Target: pair.Target, Path: pair.Path}, probe.Spec.Kind
+	var reason string
+	if kind == wire.KindHTTP {
+		endpoint, _ := in.Config.Endpoint(pair.Target)
+		run.URL = endpoint.URL
+	} else if reason = in.down(probe, pair); reason == "" {
+		run.Address, reason = in.Targets[pair.Target].Addresses[pair.Path].of(kind)
+	}
+	if reason != "" {
 		run.Failure, run.Detail = wire.FailureTargetDown, wire.CutDetail(reason)
 		return run, nil
 	}
-	address := in.Targets[pair.Target].Addresses[pair.Path]
-	if err := validateAddress(address); err != nil {
+	if err := errors.Join(validateAddress(kind, run.Address), validateURL(kind, run.URL)); err != nil {
 		return run, fmt.Errorf("target %q over %q: %w", pair.Target, pair.Path, err)
 	}
-	run.Address = address
 	return run, nil
 }
 
 // down says why the target of a pair cannot be measured; it is empty for one that can.
 func (in Input) down(probe *config.Probe, pair config.Pair) string {
 	target, known := in.Targets[pair.Target]
+	_, reached := target.Addresses[pair.Path]
+	_, endpoint := in.Config.Endpoint(pair.Target)
 	switch {
+	case !known && endpoint:
+		return "the endpoint's address is not known"
 	case !known:
 		return "the target never registered"
 	case target.Down:
 		return cmp.Or(target.Reason, "the target is down")
 	case probe.Spec.Kind.Authenticated() && target.Assignments != wire.AssignmentsVersion:
 		return fmt.Sprintf("the target reads no assignment version that this app writes: it writes version %d", wire.AssignmentsVersion)
-	case target.Addresses[pair.Path] != "":
+	case reached:
 		return ""
 	}
 	return cmp.Or(target.Refused[pair.Path], fmt.Sprintf("the target registered no address on path %q", pair.Path))
-}
-
-// validateAddress returns an error unless s is a numeric host:port that something could be
-// sent to.
-func validateAddress(s string) error {
-	a, err := netip.ParseAddrPort(s)
-	if err != nil || a.Port() == 0 || a.Addr().IsUnspecified() || a.Addr().IsMulticast() || a.Addr().Zone() != "" {
-		return fmt.Errorf("address %q: want a numeric host:port", cut(s))
-	}
-	return nil
 }

@@ -221,12 +221,14 @@ func TestInputThatCannotBePlannedIsRefused(t *testing.T) {
 		{"no slot", func(in *Input) { in.Slot = time.Time{} }, "want a whole minute"},
 		{"no now", func(in *Input) { in.Now = time.Time{} }, "now is 0001-01-01"},
 		{"environment", func(in *Input) { in.Config.Environment = "Test" }, `environment "Test": want`},
-		{"name as address", func(in *Input) {
-			in.Targets["westeurope"].Addresses["public"] = "weu.example.com:7700"
-		}, `planning probe "rtt" at slot "20261130T1020": target "westeurope" over "public": address "weu.example.com:7700": want a numeric host:port`},
-		{"port 0", func(in *Input) { in.Targets["westeurope"].Addresses["public"] = "192.0.2.4:0" }, `address "192.0.2.4:0": want`},
-		{"unspecified", func(in *Input) { in.Targets["westeurope"].Addresses["public"] = "0.0.0.0:7700" }, `address "0.0.0.0:7700": want`},
-		{"multicast", func(in *Input) { in.Targets["westeurope"].Addresses["public"] = "[ff02::1]:7700" }, `address "[ff02::1]:7700": want`},
+		{"no IP", func(in *Input) { in.Targets["westeurope"].Addresses["public"] = Address{TCPPort: 7700} },
+			`planning probe "rtt" at slot "20261130T1020": target "westeurope" over "public": address "invalid AddrPort": want a numeric host:port`},
+		{"port 0", func(in *Input) { in.Targets["westeurope"].Addresses["public"] = addresses("", "192.0.2.4:0")[""] }, `address "192.0.2.4:0": want`},
+		{"unspecified", func(in *Input) { in.Targets["westeurope"].Addresses["public"] = addresses("", "0.0.0.0:7700")[""] }, `address "0.0.0.0:7700": want`},
+		{"multicast", func(in *Input) { in.Targets["westeurope"].Addresses["public"] = addresses("", "[ff02::1]:7700")[""] }, `address "[ff02::1]:7700": want`},
+		{"zone", func(in *Input) {
+			in.Targets["westeurope"].Addresses["public"] = addresses("", "[fe80::1%eth0]:7700")[""]
+		}, `address "[fe80::1%eth0]:7700": want`},
 	} {
 		in := input(t)
 		c.change(&in)

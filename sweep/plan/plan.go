@@ -45,8 +45,10 @@ type Run struct {
 	Target string `json:"target"`
 	Path   string `json:"path"`
 	// Address is the target's numeric host:port on the path, as resolved when the sweep was
-	// planned; empty exactly when Failure is set.
+	// planned; for icmp its numeric host alone. Empty exactly when Failure or URL is set.
 	Address string `json:"address,omitempty"`
+	// URL is what an http run asks for; its source resolves the host.
+	URL string `json:"url,omitempty"`
 	// Failure is target_down when the target cannot be measured.
 	Failure wire.Failure `json:"failure,omitempty"`
 	// Detail says why it cannot, for people: at most wire.MaxDetailBytes, and only with a Failure.

@@ -143,6 +143,17 @@ func count[T any](name, unit, meaning string, at func(*T) *int) field[T] {
 		func(v *T, x any) { *at(v) = x.(int) }}
 }
 
+func maybeCount[T any](name, unit, meaning string, at func(*T) **int) field[T] {
+	return field[T]{Column{name, Int32, unit, meaning},
+		func(v *T) any {
+			if p := *at(v); p != nil {
+				return *p
+			}
+			return nil
+		},
+		func(v *T, x any) { n := x.(int); *at(v) = &n }}
+}
+
 func number[T any](name, unit, meaning string, at func(*T) **float64) field[T] {
 	return field[T]{Column{name, Double, unit, meaning},
 		func(v *T) any {

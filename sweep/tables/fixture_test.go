@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"isochrone/prober/wire"
+	"isochrone/prober/wire/summary"
 	"isochrone/sweep/result"
 )
 
@@ -26,7 +27,33 @@ func full(t testing.TB, env string) result.Result {
 		MSSBytes: 1448, CongestionControl: "cubic", CongestionWindow: 10}
 	clock, steal := int64(12_345), 0.25
 	r.Provenance = wire.Provenance{ProberVersion: "1.2.3", ImageDigest: "sha256:abc", VMSize: "Standard_D2s_v5", ClockErrorNS: &clock, CPUStealRatio: &steal}
+	fillFigures(&r)
 	return r
+}
+
+// fillFigures gives a result the figures that no one kind has all of, each another number of
+// nanoseconds.
+func fillFigures(r *result.Result) {
+	next := 1_000.0
+	n := func() *float64 { v := next; next += 1_500; return &v }
+	c := func(v int) *int { return &v }
+	counts := &r.Run.Counts
+	counts.LostForward, counts.LostReverse = c(11), c(5)
+	counts.DuplicateForward, counts.DuplicateReverse = c(2), c(1)
+	counts.ReorderedForward, counts.ReorderedReverse = c(0), c(2)
+	clock := int64(250_000)
+	r.Run.Timestamps, r.Run.ClockSteps, r.Run.TargetClockErrorNS = wire.TimestampsKernel, c(0), &clock
+	s := &r.Summary
+	for _, q := range []*summary.Quantile{&s.P50, &s.P90, &s.P95, &s.P99, &s.P999} {
+		q.Low, q.High = n(), n()
+	}
+	s.P999.High = nil // no sample can be the bound
+	s.Noise = summary.Noise{LatenessP50: n(), LatenessP99: n(), LatenessMax: n(), ClientP50: n(), ClientP99: n(), ServerP50: n(), ServerP99: n(),
+		Degraded: []summary.Reason{summary.ReasonLateSends, summary.ReasonCPUSteal}}
+	skew := -0.25
+	s.OneWay = &summary.OneWay{ForwardPDV95: n(), ForwardPDV99: n(), ReversePDV95: n(), ReversePDV99: n(), ForwardMin: n(), ForwardP50: n(),
+		ReverseMin: n(), ReverseP50: n(), Bound: n(), Method: summary.OneWayMinima, OffsetNS: n(), SkewPPM: &skew}
+	s.HTTP = &summary.HTTP{DNSP50: n(), ConnectP50: n(), TLSP50: n(), FirstByteP50: n(), NetworkP50: n(), NetworkP99: n(), BelowRTT: 7}
 }
 
 func registration(env, prober string, heartbeat time.Time) wire.Registration {

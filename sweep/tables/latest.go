@@ -32,7 +32,7 @@ func (s *Store) PutLatest(ctx context.Context, rs []result.Result) error {
 		if err != nil {
 			return fmt.Errorf("storing the latest runs: %w: %w", ErrRefused, err)
 		}
-		v := newRow(r)
+		v := RowOf(r)
 		e, err := encode(partition, row, rowFields, &v)
 		if err != nil {
 			return fmt.Errorf("storing the latest runs: %w", err)

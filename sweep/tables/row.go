@@ -19,7 +19,7 @@ type Row struct {
 	// Failure is empty exactly when at least one sample was received.
 	Failure wire.Failure
 	Detail  string // a text for people
-	Address string // host:port measured
+	Address string // host:port measured; of icmp the host alone
 
 	Assignment string // empty for foreign documents
 	Attempt    string
@@ -39,6 +39,12 @@ type Row struct {
 	MinUS, MeanUS, P50US, P90US, P95US, P99US, P999US, MaxUS *float64
 	StddevUS, JitterUS, PDVUS                                *float64
 	LossRatio, LossLow, LossHigh                             *float64
+	// P50Range to P999Range are the quantiles' intervals at 95 %.
+	P50Range, P90Range, P95Range, P99Range, P999Range Range
+
+	Noise  Noise
+	OneWay OneWay
+	HTTP   HTTP
 
 	// RTTHistogram and ExcessHistogram are HdrHistograms V2, compressed, in base64, values in
 	// nanoseconds (see wire.NewHistogram).
@@ -48,18 +54,20 @@ type Row struct {
 	Provenance wire.Provenance
 }
 
-// newRow is a result in the shape of its row. Nanoseconds become microseconds here and nowhere
+// RowOf is a result in the shape of its row. Nanoseconds become microseconds here and nowhere
 // else.
-func newRow(r *result.Result) Row {
+func RowOf(r *result.Result) Row {
 	run, sum := &r.Run, &r.Summary
 	row := Row{
 		Series: r.Series, Slot: r.Slot, Kind: run.Kind, Failure: run.Failure, Detail: run.Detail, Address: run.Address,
 		Assignment: r.Assignment, Attempt: r.Attempt, Part: r.Part, Document: r.Document, Tool: r.Tool,
 		PlannedStart: run.PlannedStart, Start: run.Start, End: run.End,
 		Counts: run.Counts, Failures: sum.Failures,
-		MinUS: us(sum.Min), MeanUS: us(sum.Mean), P50US: us(sum.P50), P90US: us(sum.P90), P95US: us(sum.P95),
-		P99US: us(sum.P99), P999US: us(sum.P999), MaxUS: us(sum.Max), StddevUS: us(sum.Stddev), JitterUS: us(sum.Jitter), PDVUS: us(sum.PDV),
+		MinUS: us(sum.Min), MeanUS: us(sum.Mean), P50US: us(sum.P50.Value), P90US: us(sum.P90.Value), P95US: us(sum.P95.Value),
+		P99US: us(sum.P99.Value), P999US: us(sum.P999.Value), MaxUS: us(sum.Max), StddevUS: us(sum.Stddev), JitterUS: us(sum.Jitter), PDVUS: us(sum.PDV),
 		LossRatio: sum.LossRatio, LossLow: sum.LossLow, LossHigh: sum.LossHigh,
+		P50Range: rangeOf(sum.P50), P90Range: rangeOf(sum.P90), P95Range: rangeOf(sum.P95), P99Range: rangeOf(sum.P99), P999Range: rangeOf(sum.P999),
+		Noise: noiseOf(run, &sum.Noise), OneWay: oneWayOf(sum.OneWay), HTTP: httpOf(sum.HTTP),
 		RTTHistogram: run.RTTHistogram, ExcessHistogram: run.ExcessHistogram,
 		TCPInfo: run.TCPInfo, Provenance: r.Provenance,
 	}

@@ -15,13 +15,13 @@ import (
 var rowFields = slices.Concat([]field[Row]{
 	instant("slot", "the sweep that the run belongs to; of a foreign document, when the run began", func(r *Row) *time.Time { return &r.Slot }),
 	text("source", "prober that measured", func(r *Row) *string { return &r.Series.Source }),
-	text("target", "prober that was measured", func(r *Row) *string { return &r.Series.Target }),
+	text("target", "prober or endpoint that was measured", func(r *Row) *string { return &r.Series.Target }),
 	text("path", "how packets get there", func(r *Row) *string { return &r.Series.Path }),
 	text("probe", "the probe's name in sweep.yaml; ext.… is foreign", func(r *Row) *string { return &r.Series.Probe }),
 	text("kind", "what was measured", func(r *Row) *string { return (*string)(&r.Kind) }),
 	text("failure", "why nothing was received; absent when something was", func(r *Row) *string { return (*string)(&r.Failure) }),
 	text("detail", "a text that goes with the failure, for people", func(r *Row) *string { return &r.Detail }),
-	text("address", "host:port that was measured", func(r *Row) *string { return &r.Address }),
+	text("address", "host:port that was measured; of icmp the host alone", func(r *Row) *string { return &r.Address }),
 	text("assignment_id", "assignment that the run is part of; absent for foreign documents", func(r *Row) *string { return &r.Assignment }),
 	text("attempt", "the source's attempt at the assignment", func(r *Row) *string { return &r.Attempt }),
 	{Column{"part", Int32, "", "part of the probe's assignment, from 0; absent for foreign documents"},
@@ -47,7 +47,7 @@ var rowFields = slices.Concat([]field[Row]{
 	counted("duplicate_count", "further replies to a sample", func(c *wire.Counts) *int { return &c.Duplicate }),
 	counted("reordered_count", "replies overtaken by a later sample's (RFC 4737)", func(c *wire.Counts) *int { return &c.Reordered }),
 	counted("pacing_violation_count", "samples that left more than 1 ms after they were due", func(c *wire.Counts) *int { return &c.PacingViolations }),
-
+}, directionFields, []field[Row]{
 	number("rtt_min_us", "µs", "smallest round trip", func(r *Row) **float64 { return &r.MinUS }),
 	number("rtt_mean_us", "µs", "mean round trip", func(r *Row) **float64 { return &r.MeanUS }),
 	number("rtt_p50_us", "µs", "median round trip; a quantile is absent when fewer than 10 samples lie above it", func(r *Row) **float64 { return &r.P50US }),
@@ -62,7 +62,7 @@ var rowFields = slices.Concat([]field[Row]{
 	number("loss_ratio", "ratio", "lost / sent, without the samples canceled in flight; absent when none is left", func(r *Row) **float64 { return &r.LossRatio }),
 	number("loss_ratio_low", "ratio", "lower end of its Wilson interval at 95 %", func(r *Row) **float64 { return &r.LossLow }),
 	number("loss_ratio_high", "ratio", "upper end", func(r *Row) **float64 { return &r.LossHigh }),
-}, failureFields(),
+}, rangeFields(), noiseFields, oneWayFields, httpFields, failureFields(),
 	splitText("rtt_histogram", "HdrHistogram V2 compressed, base64, of the round trips in ns", func(r *Row) *string { return &r.RTTHistogram }),
 	splitText("excess_histogram", "the same of round trip − smallest", func(r *Row) *string { return &r.ExcessHistogram }),
 	tcpFields, provenanceFields)

@@ -62,7 +62,7 @@ func (s *Store) makeRuns(rs []result.Result, kind aztables.TransactionType) (map
 		if err != nil {
 			return nil, fmt.Errorf("storing runs: %w: %w", ErrRefused, err)
 		}
-		r := newRow(&rs[i])
+		r := RowOf(&rs[i])
 		e, err := encode(partition, row, rowFields, &r)
 		if err != nil {
 			return nil, fmt.Errorf("storing runs: %w", err)

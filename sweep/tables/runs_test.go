@@ -27,7 +27,7 @@ func TestAResultReadsBackAsItWasWritten(t *testing.T) {
 	if len(rows) != 1 {
 		t.Fatalf("%d rows, want 1", len(rows))
 	}
-	row := newRow(&want)
+	row := RowOf(&want)
 	truncate := func(t *time.Time) { *t = t.Truncate(100 * time.Nanosecond) }
 	truncate(row.Start)
 	truncate(row.End)

@@ -71,7 +71,7 @@ func measured(t testing.TB, series wire.Series, slot time.Time, rtt ...int64) re
 	return result.Result{Series: series, Slot: slot, Assignment: assignment, Attempt: "0a1b2c3d",
 		Document:   "raw-" + series.Environment + "/documents/v=1/src=" + series.Source + "/x.json.gz",
 		Provenance: wire.Provenance{ProberVersion: "1.2.3"},
-		Run:        run, Summary: summary.Of(run.Samples, run.Counts)}
+		Run:        run, Summary: summary.Of(&run, &wire.Provenance{})}
 }
 
 func expired(series wire.Series, slot time.Time) result.Result {

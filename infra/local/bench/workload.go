@@ -67,7 +67,7 @@ func prober(i int) string { return fmt.Sprintf("region-%02d", i) }
 func measuredRun(r plan.Run, spec wire.Spec, start time.Time, random *rand.Rand) (wire.Run, error) {
 	end := start.Add(spec.Span())
 	run := wire.Run{Target: r.Target, Path: r.Path, Kind: spec.Kind, Address: r.Address, PlannedStart: start, Start: &start, End: &end,
-		Counts: wire.Counts{Warmup: spec.Warmup, Sent: spec.Count, Received: spec.Count}}
+		Counts: wire.Counts{Warmup: spec.Warmup, Sent: spec.Count, Received: spec.Count}, Timestamps: wire.TimestampsUser}
 	base := 2e6 + 2e8*random.Float64()
 	for i := range spec.Count {
 		due := int64(spec.Interval) * int64(i+spec.Warmup)
@@ -76,6 +76,7 @@ func measuredRun(r plan.Run, spec wire.Spec, start time.Time, random *rand.Rand)
 		run.Samples.SentNS = append(run.Samples.SentNS, due+random.Int64N(100_000))
 		run.Samples.RTTNS = append(run.Samples.RTTNS, int64(base*(1+0.02*random.ExpFloat64())))
 		run.Samples.ServerNS = append(run.Samples.ServerNS, 8_000+random.Int64N(10_000))
+		run.Samples.ClientNS = append(run.Samples.ClientNS, 30_000+random.Int64N(200_000))
 		run.Samples.Failure = append(run.Samples.Failure, "")
 	}
 	var err error

@@ -14,7 +14,9 @@ async function main() {
   const [sums] = await rows(`
     SELECT count(*) AS rows, sum(rtt_ns)::VARCHAR AS rtt_sum, min(rtt_ns)::VARCHAR AS rtt_min, max(rtt_ns)::VARCHAR AS rtt_max,
       count(*) - count(rtt_ns) AS rtt_nulls, count(*) - count(sent_ns) AS sent_nulls, count(*) - count(server_ns) AS server_nulls,
-      count(*) - count(forward_ns) AS forward_nulls, count(failure) AS failures, sum(due_ns)::VARCHAR AS due_sum,
+      count(*) - count(forward_ns) AS forward_nulls, count(failure) AS failures, sum(client_ns)::VARCHAR AS client_sum, sum(forward_ns)::VARCHAR AS forward_sum,
+      sum(reverse_ns)::VARCHAR AS reverse_sum, sum(dns_ns)::VARCHAR AS dns_sum, sum(connect_ns)::VARCHAR AS connect_sum, sum(tls_ns)::VARCHAR AS tls_sum,
+      sum(first_byte_ns)::VARCHAR AS first_byte_sum, sum(due_ns)::VARCHAR AS due_sum,
       epoch_us(min(time))::VARCHAR AS time_min_us, epoch_us(max(time))::VARCHAR AS time_max_us, typeof(any_value(time)) AS time_type
     FROM ${source}`);
   const types = await rows(`SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM ${source})`);

@@ -1,0 +1,160 @@
+package probe
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http/httptrace"
+	"net/netip"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// phasedConn is a connection that knows how long it took to open, and when it was written to.
+type phasedConn struct {
+	net.Conn
+	address           string // numeric, of the other end
+	dns, connect, tls int64
+	used              atomic.Bool // by a request, whose phases these are
+	// wrote is when the last write began: the answer cannot have come before, whereas the
+	// return of the write may be seen after it.
+	wrote atomicTime
+}
+
+func (c *phasedConn) Write(b []byte) (int, error) {
+	c.wrote.Store(time.Now())
+	return c.Conn.Write(b)
+}
+
+// atomicTime keeps the monotonic reading.
+type atomicTime struct{ p atomic.Pointer[time.Time] }
+
+func (a *atomicTime) Store(t time.Time) { a.p.Store(&t) }
+
+func (a *atomicTime) Load() time.Time {
+	if t := a.p.Load(); t != nil {
+		return *t
+	}
+	return time.Time{}
+}
+
+var errTLS = errors.New("the TLS handshake failed")
+
+// open opens a connection, which ends when the request that it is opened for does before it stands.
+func (c *httpClient) open(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, _, err := c.dial(ctx, network, address)
+	if err != nil {
+		return nil, err // a typed nil would be a connection
+	}
+	return conn, nil
+}
+
+// openTLS opens a connection and shakes hands.
+func (c *httpClient) openTLS(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, a, err := c.dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err == nil {
+		a.stage.Store(stageSecuring)
+		began := time.Now()
+		secured := tls.Client(conn.Conn, &tls.Config{ServerName: host, RootCAs: c.roots, NextProtos: []string{"http/1.1"}})
+		if err = secured.HandshakeContext(a.ctx); err == nil {
+			conn.tls = int64(time.Since(began))
+			conn.Conn = secured
+			return conn, nil
+		}
+	}
+	_ = conn.Close() // nothing was written that matters
+	return nil, fmt.Errorf("%w with %s: %w", errTLS, conn.address, err)
+}
+
+func (c *httpClient) dial(ctx context.Context, network, address string) (*phasedConn, *attempt, error) {
+	a, ok := ctx.Value(attemptKey{}).(*attempt)
+	if !ok {
+		return nil, nil, errors.New("no request to connect for")
+	}
+	out := &phasedConn{dns: notYet, connect: notYet, tls: notYet}
+	var resolving, connecting time.Time
+	traced := httptrace.WithClientTrace(a.ctx, &httptrace.ClientTrace{
+		DNSStart: func(httptrace.DNSStartInfo) {
+			a.stage.Store(stageResolving)
+			resolving = time.Now()
+		},
+		DNSDone: func(httptrace.DNSDoneInfo) { out.dns = int64(time.Since(resolving)) },
+		ConnectStart: func(_, _ string) { // for each address; what stands in the end is the last one's
+			a.stage.Store(stageConnecting)
+			connecting = time.Now()
+		},
+		ConnectDone: func(_, _ string, _ error) { out.connect = int64(time.Since(connecting)) },
+	})
+	dialer := c.dialer
+	// A resolver lets look-ups that overlap share one answer, and so would shorten the later one's.
+	dialer.Resolver = new(net.Resolver)
+	if r := c.dialer.Resolver; r != nil {
+		dialer.Resolver = &net.Resolver{PreferGo: r.PreferGo, StrictErrors: r.StrictErrors, Dial: r.Dial}
+	}
+	conn, err := dialer.DialContext(traced, network, address)
+	if err != nil {
+		return nil, nil, err
+	}
+	tcp, ok := conn.(*net.TCPConn)
+	if !ok {
+		return nil, nil, errors.Join(fmt.Errorf("%T is no TCP connection", conn), conn.Close())
+	}
+	c.last.Store(tcp)
+	remote := tcp.RemoteAddr().(*net.TCPAddr).AddrPort()
+	out.Conn, out.address = tcp, netip.AddrPortFrom(remote.Addr().Unmap(), remote.Port()).String()
+	return out, a, nil
+}
+
+// errForbidden marks an address that is never connected to.
+var errForbidden = errors.New("an address that is never measured")
+
+// refuseForbidden is called when the socket exists and nothing has been sent, with the address
+// that is about to be connected to: whatever a name server said, and however often, it is asked
+// last.
+func refuseForbidden(_, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("%w: %q is not numeric", errForbidden, address)
+	}
+	if why := forbidden(to.Addr()); why != "" {
+		return fmt.Errorf("%w: %s is %s; give the URL another host", errForbidden, to.Addr(), why)
+	}
+	return nil
+}
+
+// platformAddress is where every virtual machine of Azure finds the platform itself.
+var platformAddress = netip.MustParseAddr("168.63.129.16")
+
+// nat64 prefixes addresses of IPv4 that are reached over IPv6 (RFC 6052, section 2.1).
+var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+
+// forbidden says why an address is never connected to, or nothing. At link-local ones lives the
+// metadata service, which gives credentials to whoever asks from this machine. Loopback and
+// private addresses are allowed: a user's own API may be there.
+func forbidden(ip netip.Addr) string {
+	ip = ip.Unmap()
+	if nat64.Contains(ip) {
+		b := ip.As16()
+		ip = netip.AddrFrom4([4]byte(b[12:]))
+	}
+	switch {
+	case !ip.IsValid() || ip.IsUnspecified():
+		return "unspecified"
+	case ip.IsLinkLocalUnicast():
+		return "link-local"
+	case ip.IsMulticast():
+		return "multicast"
+	case ip == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
+		return "broadcast"
+	case ip == platformAddress:
+		return "Azure's platform"
+	}
+	return ""
+}
