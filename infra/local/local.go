@@ -17,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"isochrone/infra/local/stack"
+	"isochrone/infra/local/wan"
 	"isochrone/prober/wire/account"
 )
 
@@ -29,6 +30,7 @@ type options struct {
 	once   bool
 	root   string
 	config string
+	wan    string
 	patience
 }
 
@@ -41,6 +43,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.BoolVar(&o.once, "once", false, "end after one sweep; the exit code is 1 if a pair is missing")
 	f.StringVar(&o.root, "root", ".", "the repository, where make build and make package put their results")
 	f.StringVar(&o.config, "config", "infra/local/sweep.yaml", "the configuration to push, relative to the repository")
+	f.StringVar(&o.wan, "wan", "infra/local/wan.yaml", "the wide-area network to emulate between the probers, relative to the repository; none: they measure loopback itself")
 	f.DurationVar(&o.start, "start-timeout", time.Minute, "how long starting everything may take")
 	f.DurationVar(&o.sweep, "sweep-timeout", 5*time.Minute, "how long the first sweep may take")
 	if err := f.Parse(args); err != nil {
@@ -84,6 +87,10 @@ func (l local) run(ctx context.Context) int {
 	}
 	defer func() { _ = hostLog.Close() }()
 
+	network, err := l.network()
+	if err != nil {
+		return l.fail(err)
+	}
 	began := time.Now()
 	starting, cancel := context.WithTimeout(ctx, l.start)
 	s, err := stack.Start(starting, stack.Options{
@@ -92,6 +99,9 @@ func (l local) run(ctx context.Context) int {
 		Prober:         filepath.Join(l.root, "bin", "prober"),
 		AppDir:         filepath.Join(l.root, "dist", "app"),
 		Config:         body,
+		Network:        network,
+		NetworkName:    l.wan,
+		NetworkLog:     l.stderr,
 		SweepSchedule:  "0 * * * * *",
 		IngestSchedule: "*/5 * * * * *",
 		Poll:           time.Second,
@@ -116,6 +126,23 @@ func (l local) run(ctx context.Context) int {
 		return l.fail(err)
 	}
 	return 0
+}
+
+// network reads the description of the network to emulate. Where that is not permitted, it says so,
+// and there is none.
+func (l local) network() ([]byte, error) {
+	if l.wan == "none" {
+		return nil, nil
+	}
+	if err := wan.Permitted(); err != nil {
+		l.say("No emulated wide-area network: %v.\nThe probers measure this machine's loopback interface itself.", err)
+		return nil, nil
+	}
+	body, err := os.ReadFile(filepath.Join(l.root, l.wan))
+	if err != nil {
+		return nil, fmt.Errorf("reading the description of the network: %w", err)
+	}
+	return body, nil
 }
 
 // use makes one sweep, shows what came of it, and stays until ctx ends unless it is to run once.
@@ -240,6 +267,10 @@ func (l local) summary(ctx context.Context, s *stack.Stack, o stack.Outcome, dir
 	l.say("    . .local/env")
 	l.say("    bin/sweep runs --source westeurope --since 1h")
 	l.say("    bin/sweep status")
+	if s.WAN != nil {
+		l.say("\nWhat the emulated network did to the packets of each link:\n")
+		l.say("    curl -sS --abstract-unix-socket %s http://wan/links", strings.TrimPrefix(s.WAN.Socket, "@"))
+	}
 	l.say("\nLogs and data are in %s while it runs.", dir)
 	return nil
 }

@@ -1,5 +1,5 @@
 // Command local runs the whole of Isochrone on one machine: storage emulator, Functions host,
-// five probers, one sweep, and the matrix on the terminal.
+// five probers behind an emulated wide-area network, one sweep, and the matrix on the terminal.
 package main
 
 import (
@@ -7,18 +7,24 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
+
+	"isochrone/infra/local/wan"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
 }
 
 // run is the program: it returns 0 when every pair was measured, 1 when one is missing, 2 for
 // wrong usage and 3 when the stack could not run.
-func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) int {
+func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if slices.Equal(args, []string{wan.RelayArgument}) { // this program, started by package wan
+		return wan.RelayMain(stdin, stdout, stderr)
+	}
 	o, err := parse(args, stderr)
 	if err != nil {
 		return 2

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,7 +17,8 @@ import (
 	"isochrone/infra/local/azurite/azuritetest"
 )
 
-// Two copies run side by side, in one folder. One of them loses a prober.
+// Two copies run side by side, in one folder. One of them may not emulate a network, and says so; the
+// other does, and loses a prober.
 func TestOnceEndsWithZeroOnlyWhenEveryPairWasMeasured(t *testing.T) {
 	root, err := azuritetest.Root()
 	if err != nil {
@@ -31,17 +33,25 @@ func TestOnceEndsWithZeroOnlyWhenEveryPairWasMeasured(t *testing.T) {
 	}
 	var both sync.WaitGroup
 	for name, c := range map[string]struct {
+		under   []string // the command that it runs under
 		disturb func(pid int) error
 		code    int
-		says    string
+		says    []string
 	}{
-		"undisturbed":   {nil, 0, "6 rows, 0 with a failure code"},
-		"a prober dies": {func(pid int) error { return killProber(pid, "eastus") }, 1, "4 of 6 planned runs have no result"},
+		"undisturbed": {[]string{"setpriv", "--bounding-set", "-net_admin,-sys_admin", "--inh-caps", "-net_admin,-sys_admin"}, nil,
+			0, []string{"No emulated wide-area network: ", "6 rows, 0 with a failure code"}},
+		"a prober dies": {nil, func(pid int) error { return killProber(pid, "eastus") },
+			1, []string{"emulated network: 3 nodes", "4 of 6 planned runs have no result"}},
 	} {
 		both.Go(func() {
-			out, code, err := once(ctx, root, c.disturb)
-			if err != nil || code != c.code || !strings.Contains(out, c.says) {
-				t.Errorf("%s: exit code %d (%v), want %d and %q:\n%s", name, code, err, c.code, c.says, out)
+			out, code, err := once(ctx, root, c.under, c.disturb)
+			if err != nil || code != c.code {
+				t.Errorf("%s: exit code %d (%v), want %d:\n%s", name, code, err, c.code, out)
+			}
+			for _, says := range c.says {
+				if !strings.Contains(out, says) {
+					t.Errorf("%s: it does not say %q:\n%s", name, says, out)
+				}
 			}
 		})
 	}
@@ -52,8 +62,10 @@ func TestOnceEndsWithZeroOnlyWhenEveryPairWasMeasured(t *testing.T) {
 }
 
 // once runs bin/local --once, and disturbs it as soon as its probers are registered.
-func once(ctx context.Context, root string, disturb func(pid int) error) (string, int, error) {
-	cmd := exec.CommandContext(ctx, filepath.Join(root, "bin", "local"), "--once", "--config", "infra/local/testdata/quick.yaml")
+func once(ctx context.Context, root string, under []string, disturb func(pid int) error) (string, int, error) {
+	command := append(slices.Clone(under), filepath.Join(root, "bin", "local"), "--once",
+		"--config", "infra/local/testdata/quick.yaml", "--wan", "infra/local/testdata/quick-wan.yaml")
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = root
 	out := &lines{}
 	cmd.Stdout, cmd.Stderr = out, out
@@ -67,7 +79,7 @@ func once(ctx context.Context, root string, disturb func(pid int) error) (string
 	}()
 	var disturbed error
 	if disturb != nil {
-		for !strings.Contains(out.String(), "probers registered") && ctx.Err() == nil {
+		for !strings.Contains(out.String(), "probers registered") && !strings.Contains(out.String(), "logs are in") && ctx.Err() == nil {
 			time.Sleep(20 * time.Millisecond)
 		}
 		disturbed = disturb(cmd.Process.Pid)

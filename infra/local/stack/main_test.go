@@ -13,6 +13,7 @@ import (
 
 	"isochrone/infra/local/azurite/azuritetest"
 	"isochrone/infra/local/stack"
+	"isochrone/infra/local/wan"
 )
 
 // built is where TestMain has put the programs and the app, built with the race detector when
@@ -20,6 +21,9 @@ import (
 var built struct{ root, dir string }
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == wan.RelayArgument { // this program, started by package wan
+		os.Exit(wan.RelayMain(os.Stdin, os.Stdout, os.Stderr))
+	}
 	code, err := func() (int, error) {
 		var err error
 		if built.root, err = azuritetest.Root(); err != nil {

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,25 +30,38 @@ type Prober struct {
 	cmd    *exec.Cmd
 	exited chan struct{}
 	log    *os.File
+	client *http.Client // reaches the prober's loopback interface
 
 	mu     sync.Mutex
 	health string // address of /healthz and /metrics, once it is known
 }
 
-// startProber starts the binary with only the settings it is given.
-func startProber(binary, dir, id string, settings map[string]string) (*Prober, error) {
-	log, err := os.OpenFile(filepath.Join(dir, id+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+// startProber starts the binary with only the settings it is given, in its node if there is an
+// emulated network.
+func (s *Stack) startProber(id string, settings map[string]string) (*Prober, error) {
+	log, err := os.OpenFile(filepath.Join(s.o.Dir, id+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("opening the log of prober %q: %w", id, err)
 	}
-	p := &Prober{ID: id, cmd: exec.Command(binary, "run"), exited: make(chan struct{}), log: log}
+	p := &Prober{ID: id, cmd: exec.Command(s.o.Prober, "run"), exited: make(chan struct{}), log: log, client: http.DefaultClient}
 	for k, v := range settings {
 		p.cmd.Env = append(p.cmd.Env, k+"="+v)
+	}
+	start := child.Start
+	if s.WAN != nil {
+		start = func(cmd *exec.Cmd, exited func()) error { return s.WAN.StartIn(id, cmd, exited) }
+		p.client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			at, err := netip.ParseAddrPort(address)
+			if err != nil {
+				return nil, err
+			}
+			return s.WAN.Dial(ctx, id, network, at)
+		}}}
 	}
 	pr, pw := io.Pipe()
 	p.cmd.Stdout, p.cmd.Stderr = pw, pw
 	go p.read(pr)
-	if err := child.Start(p.cmd, func() { _ = pw.Close(); close(p.exited) }); err != nil {
+	if err := start(p.cmd, func() { _ = pw.Close(); close(p.exited) }); err != nil {
 		_, _ = pw.Close(), log.Close()
 		return nil, fmt.Errorf("starting prober %q: %w", id, err)
 	}
@@ -85,7 +100,7 @@ func (p *Prober) Counters(ctx context.Context) (map[string]float64, error) {
 	if err != nil {
 		return nil, fmt.Errorf("asking prober %q for its metrics: %w", p.ID, err)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := p.client.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("asking prober %q for its metrics: %w", p.ID, err)
 	}

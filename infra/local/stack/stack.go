@@ -1,15 +1,15 @@
 // Package stack runs the whole of Isochrone on one machine, with the real parts: the storage
 // emulator, the Functions host stand-in with the packaged app under it, and a prober process a
-// region, each on a loopback address of its own. No port is fixed, so several stacks can run
-// side by side.
+// region, each on a loopback address of its own or behind an emulated wide-area network. No port
+// is fixed, so several stacks can run side by side.
 package stack
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"sync"
@@ -17,6 +17,7 @@ import (
 
 	"isochrone/infra/local/azurite"
 	"isochrone/infra/local/functionshost"
+	"isochrone/infra/local/wan"
 	"isochrone/prober/wire/account"
 	"isochrone/sweep/archive"
 	"isochrone/sweep/config"
@@ -30,6 +31,12 @@ type Options struct {
 	Prober string // the prober's binary
 	AppDir string // the packaged Functions app
 	Config []byte // sweep.yaml; its probers are the ones that are started
+
+	// Network describes the wide-area network that is emulated between the probers (wan.yaml);
+	// nil: they measure this machine's loopback. NetworkName is what people know it by.
+	Network     []byte
+	NetworkName string
+	NetworkLog  io.Writer // what its relay complains of
 
 	// Schedules of the app's timers, NCRONTAB.
 	SweepSchedule  string
@@ -52,6 +59,7 @@ type Stack struct {
 	Tables  *tables.Store
 	Host    *functionshost.Host
 	Config  *config.Config
+	WAN     *wan.WAN // nil without an emulated network
 
 	o    Options
 	logs []*os.File
@@ -75,7 +83,7 @@ func Start(ctx context.Context, o Options) (_ *Stack, err error) {
 			err = errors.Join(err, s.Stop())
 		}
 	}()
-	for _, step := range []func(context.Context) error{s.startAzurite, s.openStores, s.pushConfig, s.startProbers, s.startHost} {
+	for _, step := range []func(context.Context) error{s.startAzurite, s.startNetwork, s.openStores, s.pushConfig, s.startProbers, s.startHost} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -145,17 +153,17 @@ func (s *Stack) StartProber(id string) error {
 	if !ok {
 		return fmt.Errorf("starting prober %q: the configuration has none of that name", id)
 	}
-	host, registers, err := loopbackAddress(p)
+	at, err := s.placeOf(p)
 	if err != nil {
 		return err
 	}
-	started, err := startProber(s.o.Prober, s.o.Dir, id, map[string]string{
+	started, err := s.startProber(id, map[string]string{
 		account.EnvEnvironment:      s.Environment(),
 		account.EnvConnectionString: s.Account().ConnectionString,
 		"ISOCHRONE_PROBER":          id,
 		"ISOCHRONE_REGION":          p.Region,
-		"ISOCHRONE_LISTEN":          host + ":0",
-		"ISOCHRONE_ADDRESSES":       registers,
+		"ISOCHRONE_LISTEN":          at.listen,
+		"ISOCHRONE_ADDRESSES":       at.registers,
 		"ISOCHRONE_HEALTH":          "127.0.0.1:0",
 		"ISOCHRONE_POLL":            s.o.Poll.String(),
 		"ISOCHRONE_HEARTBEAT":       s.o.Heartbeat.String(),
@@ -168,28 +176,6 @@ func (s *Stack) StartProber(id string) error {
 	s.probers[id] = started
 	s.mu.Unlock()
 	return nil
-}
-
-// loopbackAddress finds where a prober listens: the one address, a prefix of full length, that
-// the configuration gives it on all its paths.
-func loopbackAddress(p config.Prober) (host, registers string, err error) {
-	for path, allowed := range p.Addresses {
-		at := netip.Addr{}
-		for _, a := range allowed {
-			if a.Prefix.IsValid() && a.Prefix.IsSingleIP() && a.Prefix.Addr().IsLoopback() {
-				at = a.Prefix.Addr()
-			}
-		}
-		if !at.IsValid() || (host != "" && host != at.String()) {
-			return "", "", fmt.Errorf("starting prober %q: on one machine it needs one loopback address such as 127.0.0.11/32, the same on every path", p.ID)
-		}
-		host = at.String()
-		if registers != "" {
-			registers += ","
-		}
-		registers += path + "=" + host
-	}
-	return host, registers, nil
 }
 
 // Prober returns a prober that was started.
@@ -273,6 +259,7 @@ func (s *Stack) Stop() error {
 	for err := range results {
 		faults = append(faults, err)
 	}
+	faults = append(faults, s.stopNetwork())
 	if s.Azurite != nil && s.o.Azurite == nil {
 		faults = append(faults, s.Azurite.Stop())
 	}
