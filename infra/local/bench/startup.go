@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -16,31 +15,24 @@ import (
 	"isochrone/prober/wire/account"
 )
 
-// startupBar is what the Functions host should wait at the most for the handler's first answer.
-const startupBar = 50 * time.Millisecond
+// startupBarMS is what the Functions host should wait at the most for the handler's first answer.
+const startupBarMS = 50
 
 // startup measures from the start of the packaged handler's process to its answer to GET /.
-func (b *bench) startup(ctx context.Context, root, dir string) error {
-	pack := exec.CommandContext(ctx, "go", "run", "./infra/pack", "-out", dir)
-	pack.Dir = root
-	if out, err := pack.CombinedOutput(); err != nil {
-		return fmt.Errorf("packaging the handler: %w\n%s", err, out)
+func (b *bench) startup(ctx context.Context, dir string) error {
+	if err := b.pack(ctx, dir); err != nil {
+		return err
 	}
-	var all []time.Duration
+	var all []float64
 	for i := range b.rounds {
 		took, err := b.firstAnswer(ctx, filepath.Join(dir, "app", "handler"))
 		if err != nil {
 			return err
 		}
-		all = append(all, took)
+		all = append(all, took.Seconds()*1000)
 		b.say("round %d: the handler answers GET / %.1f ms after its start", i+1, took.Seconds()*1000)
 	}
-	slices.Sort(all)
-	median, verdict := all[len(all)/2], "ok"
-	if median > startupBar {
-		verdict = "short"
-	}
-	b.say("BENCH handler_first_answer %.4g ms %d %s", median.Seconds()*1000, startupBar.Milliseconds(), verdict)
+	b.figure("handler_first_answer", median(all), "ms", atMost(startupBarMS))
 	return nil
 }
 

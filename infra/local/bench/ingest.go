@@ -3,62 +3,31 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob"
 
 	"isochrone/infra/local/azurite"
-	"isochrone/infra/local/azurite/azuritetest"
 	"isochrone/sweep/archive"
 	"isochrone/sweep/ingest"
 	"isochrone/sweep/tables"
 )
 
-type bench struct {
-	probers, count, rounds int
-	stdout                 io.Writer
-	server                 *azurite.Server
-}
-
-func parse(args []string, stdout, stderr io.Writer) (*bench, error) {
-	b := &bench{stdout: stdout}
-	f := flag.NewFlagSet("bench", flag.ContinueOnError)
-	f.SetOutput(stderr)
-	f.IntVar(&b.probers, "probers", 30, "probers that measure each other: n(n − 1) rows a round")
-	f.IntVar(&b.count, "count", 100, "samples a run")
-	f.IntVar(&b.rounds, "rounds", 5, "rounds; the median counts")
-	if err := f.Parse(args); err != nil {
-		return nil, err
-	}
-	if b.probers < 2 || b.probers > 100 || b.count < 1 || b.rounds < 1 || f.NArg() > 0 {
-		_, _ = fmt.Fprintln(stderr, "bench: want 2 to 100 probers, at least one sample and one round, and no arguments")
-		return nil, errors.New("usage")
-	}
-	return b, nil
-}
-
-func (b *bench) say(format string, args ...any) { _, _ = fmt.Fprintf(b.stdout, format+"\n", args...) }
-
 // figures of one round, in seconds.
 type figures struct{ ingest, rows, parquet, rowsAndBlobs float64 }
 
-func (b *bench) run(ctx context.Context) (err error) {
-	root, err := azuritetest.Root()
-	if err != nil {
-		return err
-	}
+// ingest measures what ingesting documents costs beside bare loops that write the same, and how
+// soon the handler answers.
+func (b *bench) ingest(ctx context.Context) (err error) {
 	dir, err := os.MkdirTemp("", "isochrone-bench-")
 	if err != nil {
 		return fmt.Errorf("making a folder for the storage emulator: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if b.server, err = azurite.Start(ctx, azurite.Options{Root: root, Location: dir}); err != nil {
+	if b.server, err = azurite.Start(ctx, azurite.Options{Root: b.root, Location: dir}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.server.Stop()) }()
@@ -80,7 +49,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 		b.say("%s: Ingest %.0f rows/s %.0f samples/s; bare batches %.0f rows/s; bare Parquet %.0f samples/s; bare batches and blobs %.0f rows/s", name,
 			float64(rows)/f.ingest, float64(samples)/f.ingest, float64(rows)/f.rows, float64(samples)/f.parquet, float64(rows)/f.rowsAndBlobs)
 	}
-	if err := b.startup(ctx, root, dir); err != nil {
+	if err := b.startup(ctx, dir); err != nil {
 		return err
 	}
 	b.report("ingest_rows", float64(rows), "rows/s", all, func(f figures) float64 { return f.ingest })
@@ -100,8 +69,7 @@ func (b *bench) report(name string, amount float64, unit string, all []figures, 
 	for i, f := range all {
 		values[i] = amount / seconds(f)
 	}
-	slices.Sort(values)
-	b.say("BENCH %s %.4g %s - ok", name, values[len(values)/2], unit)
+	b.figure(name, median(values), unit, nil)
 }
 
 // round ingests one sweep, and then writes the same again without us.
@@ -114,7 +82,7 @@ func (b *bench) round(ctx context.Context, i int) (figures, error) {
 	if err != nil {
 		return figures{}, err
 	}
-	took, err := b.ingest(ctx, environment, w)
+	took, err := b.drain(ctx, environment, w)
 	if err != nil {
 		return figures{}, err
 	}
@@ -136,7 +104,7 @@ func (b *bench) round(ctx context.Context, i int) (figures, error) {
 	return f, nil
 }
 
-func (b *bench) ingest(ctx context.Context, environment string, w workload) (time.Duration, error) {
+func (b *bench) drain(ctx context.Context, environment string, w workload) (time.Duration, error) {
 	blobs, err := archive.Open(b.server.Account(), environment)
 	if err != nil {
 		return 0, err
