@@ -28,6 +28,8 @@ type lane struct {
 	// rest is what the kernel has not taken yet of the request that leaves.
 	rest []byte
 	have int // octets of the response that comes
+	// quickest is the smallest round trip so far; 0 while there is none.
+	quickest int64
 
 	stopped  bool
 	deadline int64 // the run's; this and the others are nanoseconds since its beginning
@@ -87,7 +89,9 @@ func (l *lane) step() bool {
 	case l.since() >= l.giveUp:
 		return false
 	}
-	l.wait(l.giveUp, false)
+	if !l.attend(l.giveUp) {
+		l.wait(l.giveUp, false)
+	}
 	return true
 }
 
@@ -165,7 +169,9 @@ func (l *lane) waitToLeave(due int64) {
 	case l.rec.spec.ClosedLoop() && l.next > 0:
 		l.wait(due, false)
 	case left > int64(spinSlack):
-		l.wait(due-int64(spinSlack), false)
+		if at := due - int64(spinSlack); !l.attend(at) {
+			l.wait(at, false)
+		}
 	case !l.pacer.maySpin():
 		l.wait(due, false)
 	default:
@@ -173,6 +179,34 @@ func (l *lane) waitToLeave(due int64) {
 		}
 		l.pacer.spun()
 	}
+}
+
+// attendFor is how long a reply is looked out for beyond the earliest time that it may come.
+const attendFor = 300 * time.Microsecond
+
+// attend looks out for the reply to the newest sample when the quickest so far says that it is about
+// to come, so that waking up is no part of its round trip. It returns false, and has done
+// nothing, if that is not before until. Spinning stays within the pacer's bound.
+func (l *lane) attend(until int64) bool {
+	if l.quickest == 0 || l.rec.spec.ClosedLoop() || l.next == 0 || l.highest.Load() >= int64(l.next-1) {
+		return false
+	}
+	expected := l.rec.samples[l.next-1].sent.Load() + l.quickest
+	from, to := expected-int64(spinSlack), min(expected+int64(attendFor), until)
+	now := l.since()
+	switch {
+	case now >= to || from >= until:
+		return false
+	case now < from:
+		l.wait(from, false)
+		return true
+	case !l.pacer.maySpin():
+		return false
+	}
+	for l.since() < to && !l.arrive() { // never yields: that is the point
+	}
+	l.pacer.spun()
+	return true
 }
 
 // wait waits in the kernel until then, for a reply, for room to write if that is wanted, or until
@@ -205,6 +239,16 @@ func (l *lane) arrive() bool {
 	if l.have += l.packet.Bytes; l.have == len(l.response) {
 		l.have = 0
 		l.arrived(time.Now(), l.packet.At)
+		l.learn()
 	}
 	return true
+}
+
+// learn takes the newest round trip in.
+func (l *lane) learn() {
+	if i := l.highest.Load(); i >= 0 {
+		if rtt := l.rec.samples[i].rtt; rtt > 0 && (l.quickest == 0 || rtt < l.quickest) {
+			l.quickest = rtt
+		}
+	}
 }
