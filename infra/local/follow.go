@@ -23,7 +23,8 @@ type follower struct {
 	ended map[string]bool
 }
 
-// run goes on until ctx ends.
+// run goes on until ctx ends, or without which no further sweep can be measured: the Functions host
+// or the emulated network.
 func (f *follower) run(ctx context.Context) int {
 	f.ended = map[string]bool{}
 	for {
@@ -32,6 +33,8 @@ func (f *follower) run(ctx context.Context) int {
 			return 0
 		case <-f.stack.Host.Exited():
 			return f.fail(fmt.Errorf("the Functions host ended: %w", f.stack.Host.Err()))
+		case <-f.stack.NetworkExited():
+			return f.fail(stack.ErrNetwork)
 		case <-time.After(2 * time.Second):
 		}
 		f.probers()

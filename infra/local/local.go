@@ -40,10 +40,10 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	f := flag.NewFlagSet("local", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.BoolVar(&o.once, "once", false, "end after one sweep; the exit code is 1 if a pair is missing")
+	f.BoolVar(&o.once, "once", false, "end after one sweep; the exit code is 1 if a pair is missing, and 3 if the stack could not run")
 	f.StringVar(&o.root, "root", ".", "the repository, where make build and make package put their results")
 	f.StringVar(&o.config, "config", "infra/local/sweep.yaml", "the configuration to push, relative to the repository")
-	f.StringVar(&o.wan, "wan", "infra/local/wan.yaml", "the wide-area network to emulate between the probers, relative to the repository; none: they measure loopback itself")
+	f.StringVar(&o.wan, "wan", "infra/local/wan.yaml", "the wide-area network to emulate between the probers (Linux, with root), relative to the repository; none: they measure loopback itself, as they do where it is not permitted")
 	f.DurationVar(&o.start, "start-timeout", time.Minute, "how long starting everything may take")
 	f.DurationVar(&o.sweep, "sweep-timeout", 5*time.Minute, "how long the first sweep may take")
 	if err := f.Parse(args); err != nil {

@@ -15,11 +15,12 @@ import (
 	"time"
 
 	"isochrone/infra/local/azurite/azuritetest"
+	"isochrone/infra/local/wan"
 )
 
-// Two copies run side by side, in one folder. One of them may not emulate a network, and says so; the
-// other does, and loses a prober.
-func TestOnceEndsWithZeroOnlyWhenEveryPairWasMeasured(t *testing.T) {
+// Copies run side by side, in one folder. One of them may not emulate a network, and says so; the
+// others do, and lose a prober, or the relay: during the first sweep, and after it.
+func TestExitCodeIsZeroOnlyWhenEveryPairWasMeasured(t *testing.T) {
 	root, err := azuritetest.Root()
 	if err != nil {
 		t.Fatal(err)
@@ -31,20 +32,27 @@ func TestOnceEndsWithZeroOnlyWhenEveryPairWasMeasured(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("make build package: %v\n%s", err, out)
 	}
-	var both sync.WaitGroup
+	var all sync.WaitGroup
 	for name, c := range map[string]struct {
 		under   []string // the command that it runs under
+		args    []string
+		moment  string // it is disturbed when it has said so
 		disturb func(pid int) error
 		code    int
 		says    []string
 	}{
-		"undisturbed": {[]string{"setpriv", "--bounding-set", "-net_admin,-sys_admin", "--inh-caps", "-net_admin,-sys_admin"}, nil,
+		"undisturbed": {[]string{"setpriv", "--bounding-set", "-net_admin,-sys_admin", "--inh-caps", "-net_admin,-sys_admin"}, []string{"--once"}, "", nil,
 			0, []string{"No emulated wide-area network: ", "6 rows, 0 with a failure code"}},
-		"a prober dies": {nil, func(pid int) error { return killProber(pid, "eastus") },
+		"a prober dies": {nil, []string{"--once"}, "probers registered",
+			func(pid int) error { return killChild(pid, "environ", "ISOCHRONE_PROBER=eastus\x00") },
 			1, []string{"emulated network: 3 nodes", "4 of 6 planned runs have no result"}},
+		"the relay dies at first": {nil, []string{"--once"}, "Functions host on", killRelay,
+			3, []string{"local: waiting for the sweep: the relay of the emulated network ended"}},
+		"the relay dies later": {nil, nil, "Ctrl-C stops everything", killRelay,
+			3, []string{"local: the relay of the emulated network ended", "the relay ended early: signal: killed"}},
 	} {
-		both.Go(func() {
-			out, code, err := once(ctx, root, c.under, c.disturb)
+		all.Go(func() {
+			out, code, err := once(ctx, root, c.under, c.args, c.moment, c.disturb)
 			if err != nil || code != c.code {
 				t.Errorf("%s: exit code %d (%v), want %d:\n%s", name, code, err, c.code, out)
 			}
@@ -55,16 +63,17 @@ func TestOnceEndsWithZeroOnlyWhenEveryPairWasMeasured(t *testing.T) {
 			}
 		})
 	}
-	both.Wait()
+	all.Wait()
 	if left := stillRunning(t, root); len(left) > 0 {
 		t.Errorf("processes are left: %q", left)
 	}
 }
 
-// once runs bin/local --once, and disturbs it as soon as its probers are registered.
-func once(ctx context.Context, root string, under []string, disturb func(pid int) error) (string, int, error) {
-	command := append(slices.Clone(under), filepath.Join(root, "bin", "local"), "--once",
+// once runs bin/local, and disturbs it as soon as it has said what the moment is.
+func once(ctx context.Context, root string, under, args []string, moment string, disturb func(pid int) error) (string, int, error) {
+	command := append(slices.Clone(under), filepath.Join(root, "bin", "local"),
 		"--config", "infra/local/testdata/quick.yaml", "--wan", "infra/local/testdata/quick-wan.yaml")
+	command = append(command, args...)
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = root
 	out := &lines{}
@@ -79,7 +88,7 @@ func once(ctx context.Context, root string, under []string, disturb func(pid int
 	}()
 	var disturbed error
 	if disturb != nil {
-		for !strings.Contains(out.String(), "probers registered") && !strings.Contains(out.String(), "logs are in") && ctx.Err() == nil {
+		for !strings.Contains(out.String(), moment) && !strings.Contains(out.String(), "logs are in") && ctx.Err() == nil {
 			time.Sleep(20 * time.Millisecond)
 		}
 		disturbed = disturb(cmd.Process.Pid)
@@ -97,8 +106,10 @@ func (l *lines) Write(b []byte) (int, error) {
 	return l.text.Write(b)
 }
 
-// killProber kills the named prober among the children of a process.
-func killProber(parent int, prober string) error {
+func killRelay(parent int) error { return killChild(parent, "cmdline", wan.RelayArgument+"\x00") }
+
+// killChild kills the child of a process that has a text in a file of its folder in /proc.
+func killChild(parent int, file, text string) error {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		return err
@@ -117,10 +128,10 @@ func killProber(parent int, prober string) error {
 		if _, err := fmt.Sscan(string(stat), &pid); err != nil {
 			return err
 		}
-		environ, err := os.ReadFile(filepath.Join(filepath.Dir(name), "environ"))
-		if err == nil && strings.Contains(string(environ), "ISOCHRONE_PROBER="+prober+"\x00") {
+		content, err := os.ReadFile(filepath.Join(filepath.Dir(name), file))
+		if err == nil && strings.Contains(string(content), text) {
 			return syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
-	return fmt.Errorf("process %d has no prober %q", parent, prober)
+	return fmt.Errorf("process %d has no child with %q in its %s", parent, text, file)
 }

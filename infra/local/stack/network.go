@@ -103,15 +103,24 @@ func loopbackPlace(p config.Prober) (out place, err error) {
 	return place{host + ":0", strings.Join(registers, ",")}, nil
 }
 
+// ErrNetwork says that nothing can be measured any more: no packet leaves a node.
+var ErrNetwork = errors.New("the relay of the emulated network ended, and nothing can be measured without it: start again")
+
+// NetworkExited is closed when the emulated network has ended of itself. It is nil without one.
+func (s *Stack) NetworkExited() <-chan struct{} {
+	if s.WAN == nil {
+		return nil
+	}
+	return s.WAN.Exited()
+}
+
 // stopNetwork ends the emulated network, after everything inside has ended.
 func (s *Stack) stopNetwork() error {
 	if s.WAN == nil {
 		return nil
 	}
-	select {
-	case <-s.WAN.Exited():
-		return errors.Join(errors.New("the relay of the emulated network ended early"), s.WAN.Stop())
-	default:
-		return s.WAN.Stop()
+	if err := s.WAN.Stop(); err != nil {
+		return fmt.Errorf("stopping the emulated network: %w", err)
 	}
+	return nil
 }

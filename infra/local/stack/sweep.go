@@ -10,7 +10,9 @@ import (
 
 	"isochrone/prober/wire"
 	"isochrone/sweep/archive"
+	"isochrone/sweep/config"
 	"isochrone/sweep/ledger"
+	"isochrone/sweep/plan"
 	"isochrone/sweep/tables"
 )
 
@@ -27,7 +29,7 @@ type Progress struct {
 }
 
 // Sweep fires the Sweep timer by hand and follows the sweep until every assignment is received
-// or expired. report is called whenever something has changed.
+// or expired, or the Functions host or the emulated network has ended. report is called whenever something has changed.
 func (s *Stack) Sweep(ctx context.Context, report func(Progress)) (Outcome, error) {
 	before := s.counters(ctx)
 	earliest := wire.Slot(time.Now())
@@ -53,6 +55,8 @@ func (s *Stack) Sweep(ctx context.Context, report func(Progress)) (Outcome, erro
 			return Outcome{}, fmt.Errorf("waiting for the sweep: %w (so far: %+v)", ctx.Err(), last)
 		case <-s.Host.Exited():
 			return Outcome{}, errors.New("waiting for the sweep: the Functions host ended")
+		case <-s.NetworkExited():
+			return Outcome{}, fmt.Errorf("waiting for the sweep: %w", ErrNetwork)
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
@@ -158,21 +162,21 @@ func (s *Stack) Outcome(ctx context.Context, slot time.Time) (Outcome, error) {
 		}
 		have[row.Series] = true
 	}
-	for _, probe := range s.Config.Probes {
-		for _, path := range probe.Paths {
-			for _, from := range s.Config.Probers {
-				for _, to := range s.Config.Probers {
-					series := wire.Series{Environment: s.Environment(), Source: from.ID, Target: to.ID, Path: path, Probe: probe.Name}
-					if from.ID == to.ID || from.Addresses[path] == nil || to.Addresses[path] == nil {
-						continue
-					}
-					o.Planned++
-					if !have[series] {
-						o.Missing = append(o.Missing, series)
-					}
-				}
-			}
+	for _, series := range planned(s.Config, slot) {
+		o.Planned++
+		if !have[series] {
+			o.Missing = append(o.Missing, series)
 		}
 	}
 	return o, nil
+}
+
+// planned are the series that a sweep of the slot measures.
+func planned(c *config.Config, slot time.Time) (out []wire.Series) {
+	for _, probe := range plan.Due(c, slot) {
+		for _, pair := range c.Pairs(&probe) {
+			out = append(out, wire.Series{Environment: c.Environment, Source: pair.Source, Target: pair.Target, Path: pair.Path, Probe: probe.Name})
+		}
+	}
+	return out
 }

@@ -26,21 +26,33 @@ const tunName = "wan0"
 // sender has under way at once.
 const tunQueue = 10_000
 
-// newNode makes a namespace and sets it up. The TUN is the relay's to use and the caller's to
-// close.
-func newNode(t *topology.Topology, n topology.Node, machine *namespace) (made *node, tun *os.File, err error) {
-	ns, err := create(machine, func() error {
-		var err error
-		tun, err = setUp(t, n)
+// handed is what the relay gets of a node, and whoever made the node closes.
+type handed struct{ tun, statistics *os.File }
+
+func (h handed) close() error {
+	var errs []error
+	for _, f := range []*os.File{h.tun, h.statistics} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// newNode makes a namespace and sets it up.
+func newNode(t *topology.Topology, n topology.Node, machine *namespace) (made *node, h handed, err error) {
+	ns, err := create(machine, func() (err error) {
+		if h.tun, err = setUp(t, n); err != nil {
+			return err
+		}
+		// The kernel's counters of the namespace in which it is opened, whoever reads it.
+		h.statistics, err = os.Open("/proc/thread-self/net/dev")
 		return err
 	})
 	if err != nil {
-		if tun != nil {
-			err = errors.Join(err, tun.Close())
-		}
-		return nil, nil, err
+		return nil, handed{}, errors.Join(err, h.close())
 	}
-	return &node{namespace: ns, addresses: n.Addresses}, tun, nil
+	return &node{namespace: ns, addresses: n.Addresses}, h, nil
 }
 
 // setUp makes loopback, TUN, addresses and routes in the namespace of the calling thread.

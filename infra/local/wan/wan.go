@@ -1,6 +1,8 @@
 // Package wan emulates a wide-area network on one machine: every node is a network namespace of
 // its own, with the real kernel's TCP and UDP at both ends of every link, and a relay between
-// their TUNs delays, loses, copies, reorders and shapes packets, and knows what it did to each.
+// their TUNs delays, loses, copies, reorders and shapes packets, and knows what it did to each:
+// in counters, in records of the latest packets of every link (relay.DefaultPackets) and in the
+// flows with the latest packets (relay.DefaultFlows).
 //
 // It is for Linux and IPv4 alone, with an MTU of 1500 bytes; packets keep their TTL. It needs root,
 // or what Permitted says. Nothing of it outlives the process: namespaces have no names, so they
@@ -19,6 +21,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -39,8 +42,15 @@ type Options struct {
 	Socket string
 	// Margin is how long before a packet is due the relay spins (see relay.DefaultMargin).
 	Margin time.Duration
-	Sizes  relay.Sizes // what the relay remembers of each link
-	Log    io.Writer   // what the relay complains of
+	// Awake keeps the machine's processors from sleeping while the emulator runs. What a sleeping
+	// one needs to wake is part of what nodes measure, and the relay cannot see it: a packet waits
+	// for it before the relay reads it, and after it was written. The price is that every
+	// processor is busy doing nothing, on all of the machine, with the power that this takes; a
+	// virtual machine's host sees it busy. It is for comparing with the truth. Where it is not to
+	// be had, Log says so, and the emulator runs without.
+	Awake bool
+	Sizes relay.Sizes // what the relay remembers of each link
+	Log   io.Writer   // what the relay complains of
 }
 
 // RelayArgument is the argument with which a program is to call RelayMain.
@@ -56,7 +66,7 @@ type WAN struct {
 	Topology topology.Topology
 	// Socket is where the relay answers GET /links, /flows and /packets with the parameters of
 	// relay.Query: curl --unix-socket FILE http://wan/links, or with --abstract-unix-socket the
-	// name behind its @.
+	// name behind its @. /links also tells, by node, what overran (see Overrun).
 	Socket string
 
 	machine *namespace // in which this process is
@@ -65,6 +75,7 @@ type WAN struct {
 
 	relay   *exec.Cmd
 	control io.Closer
+	awake   *os.File // see Options.Awake; nil without
 	exited  chan struct{}
 
 	mu         sync.Mutex
@@ -94,20 +105,31 @@ func Start(ctx context.Context, t topology.Topology, o Options) (w *WAN, err err
 			_ = f.Close()
 		}
 	}()
+	if o.Awake {
+		if w.awake, err = stayAwake(); err != nil && o.Log != nil {
+			_, _ = fmt.Fprintf(o.Log, "wan: %v\n", err)
+		}
+	}
 	listener, err := w.listen(o)
 	if err != nil {
 		return w, err
 	}
 	files = append(files, listener)
+	var statistics []*os.File
+	defer func() {
+		for _, f := range statistics {
+			_ = f.Close()
+		}
+	}()
 	for _, n := range t.Nodes {
-		made, tun, err := newNode(&t, n, w.machine)
+		made, h, err := newNode(&t, n, w.machine)
 		if err != nil {
 			return w, fmt.Errorf("making node %q: %w", n.Name, err)
 		}
 		w.nodes[n.Name] = made
-		files = append(files, tun)
+		files, statistics = append(files, h.tun), append(statistics, h.statistics)
 	}
-	if err := w.startRelay(ctx, o, files); err != nil {
+	if err := w.startRelay(ctx, o, append(slices.Clone(files), statistics...)); err != nil {
 		return w, fmt.Errorf("starting the relay: %w", err)
 	}
 	w.client = relay.NewClient(w.Socket)
@@ -142,7 +164,7 @@ func (w *WAN) startRelay(ctx context.Context, o Options, files []*os.File) error
 		}
 		command = []string{self, RelayArgument}
 	}
-	orders := relay.Orders{Topology: w.Topology, Sizes: o.Sizes, Margin: o.Margin}
+	orders := relay.Orders{Topology: w.Topology, Sizes: o.Sizes, Margin: o.Margin, Device: tunName}
 	if orders.Sizes.Packets == 0 {
 		orders.Sizes.Packets = relay.DefaultPackets
 	}
@@ -229,6 +251,9 @@ func (w *WAN) release() error {
 	}
 	for _, n := range w.nodes {
 		errs = append(errs, n.close())
+	}
+	if w.awake != nil {
+		errs = append(errs, w.awake.Close())
 	}
 	if w.machine != nil {
 		errs = append(errs, w.machine.close())

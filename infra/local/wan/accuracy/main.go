@@ -30,6 +30,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	count := f.Int("count", 300, "round trips of each length")
 	interval := f.Duration("interval", 10*time.Millisecond, "between their starts")
 	margin := f.Duration("margin", 0, "how long before a packet is due the relay spins; 0: its default")
+	awake := f.Bool("awake", false, "keep the processors from sleeping meanwhile")
 	load := f.Int("load", 0, "threads that keep processors busy meanwhile")
 	if err := f.Parse(args); err != nil {
 		return 2
@@ -37,7 +38,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	stop := busy(*load)
 	defer stop()
 	for _, roundTrip := range []time.Duration{time.Millisecond, 20 * time.Millisecond, 180 * time.Millisecond} {
-		r, err := measure(ctx, roundTrip, *count, *interval, wan.Options{Margin: *margin, Log: stderr})
+		r, err := measure(ctx, roundTrip, *count, *interval, wan.Options{Margin: *margin, Awake: *awake, Log: stderr})
 		if err != nil {
 			_, _ = fmt.Fprintf(stderr, "accuracy: %v\n", err)
 			return 1

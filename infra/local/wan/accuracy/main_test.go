@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 // How good the figures are is no matter for a test on a machine that does other things too.
 func TestFiguresOfThreeRoundTrips(t *testing.T) {
 	var out, complaints bytes.Buffer
-	if code := run(t.Context(), []string{"-count", "20"}, &out, &complaints); code != 0 {
+	if code := run(t.Context(), []string{"-count", "20", "-awake"}, &out, &complaints); code != 0 {
 		t.Fatalf("exit code %d: %s", code, complaints.String())
 	}
 	form := regexp.MustCompile(`^ +(1|20|180)ms  measured less applied: p1 [+-]\d+\.\d{3} p50 .* ms; relay's processor time \d+\.\d %$`)

@@ -165,7 +165,7 @@ func TestQueriesSayWhichAreMeant(t *testing.T) {
 		{Query{Since: time.Unix(0, 2*ms)}, 2}, {Query{Since: time.Unix(0, 3*ms+1)}, 0},
 	} {
 		r := httptest.NewRecorder()
-		handler(b.engine).ServeHTTP(r, httptest.NewRequest("GET", "/packets?"+c.q.values().Encode(), nil))
+		handler(b.engine, nil).ServeHTTP(r, httptest.NewRequest("GET", "/packets?"+c.q.values().Encode(), nil))
 		var got []Packet
 		if err := json.Unmarshal(r.Body.Bytes(), &got); err != nil || len(got) != c.want {
 			t.Errorf("%+v: %d packets, %v; want %d", c.q, len(got), err, c.want)
@@ -188,7 +188,7 @@ func TestWrongQueriesAreExplained(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := httptest.NewRecorder()
-		handler(b.engine).ServeHTTP(r, httptest.NewRequest("GET", "/flows?"+query, nil))
+		handler(b.engine, nil).ServeHTTP(r, httptest.NewRequest("GET", "/flows?"+query, nil))
 		if r.Code != 400 || !strings.HasPrefix(r.Body.String(), want) {
 			t.Errorf("%s: %d %s, want %s", query, r.Code, r.Body, want)
 		}

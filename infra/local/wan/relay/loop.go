@@ -31,8 +31,9 @@ type loop struct {
 // processor before the clock was read, and the time before the write is nearer the truth.
 const longestWrite = int64(100 * time.Microsecond)
 
-// batch is how many packets are read from a TUN before the loop looks for what is due: about
-// 50 µs of work.
+// batch is how many packets are read from a TUN before the loop looks for what is due, and how
+// many for each TUN are written before it looks for arrivals: about 50 µs of work each. Without a
+// bound, one side of an overload would starve the other, and queues that are not read overrun.
 const batch = 16
 
 func newLoop(e *engine, c clock, margin time.Duration, tuns []*os.File) (*loop, error) {
@@ -102,9 +103,11 @@ func (l *loop) run() error {
 	}
 }
 
-// send writes the packets that are due.
+// send writes the packets that are due, up to a batch for every node, so that as many can leave
+// as can come before it is called again.
 func (l *loop) send() {
-	for now := l.clock.now(); ; {
+	now := l.clock.now()
+	for range batch * len(l.tuns) {
 		p := l.due(now.Mono)
 		if p == nil {
 			return
@@ -135,7 +138,9 @@ func (l *loop) wait() (int, error) {
 		}
 		if at <= now {
 			timeout = 0
-			l.spin.begin(now)
+			if due > now { // else this is work, not waiting
+				l.spin.begin(now)
+			}
 		} else if err := l.arm(at); err != nil {
 			return 0, err
 		}

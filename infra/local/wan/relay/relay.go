@@ -1,6 +1,6 @@
 // Package relay carries packets between the TUNs of emulated nodes, each as its link says. It runs
 // as a process of its own, so that its timing is disturbed by no other work, and keeps account of
-// every packet.
+// every packet: in counters of links and flows, and in records of the latest packets.
 package relay
 
 import (
@@ -22,10 +22,11 @@ type Orders struct {
 	Topology topology.Topology `json:"topology"`
 	Sizes    Sizes             `json:"sizes"`
 	Margin   time.Duration     `json:"margin_ns"` // see DefaultMargin
+	Device   string            `json:"device"`    // the name of every node's TUN
 }
 
 // The descriptors that a relay inherits: its listener, then a TUN for every node in the order of
-// the topology.
+// the topology, then in the same order every node's /proc/net/dev.
 const (
 	listenerFile = 3
 	firstTUN     = 4
@@ -65,8 +66,11 @@ func run(stdin io.Reader, stdout io.Writer) error {
 		return err
 	}
 	tuns := make([]*os.File, len(o.Topology.Nodes))
+	nodes := make([]statistics, len(tuns))
 	for i, n := range o.Topology.Nodes {
 		tuns[i] = os.NewFile(uintptr(firstTUN+i), "TUN of "+n.Name)
+		dev := os.NewFile(uintptr(firstTUN+len(tuns)+i), "/proc/net/dev of "+n.Name)
+		nodes[i] = statistics{node: n.Name, device: o.Device, dev: dev}
 	}
 	e := newEngine(&o.Topology, o.Sizes)
 	l, err := newLoop(e, c, o.Margin, tuns)
@@ -74,7 +78,7 @@ func run(stdin io.Reader, stdout io.Writer) error {
 		return err
 	}
 	ended := make(chan error, 3)
-	server := newServer(e)
+	server := newServer(e, nodes)
 	go func() { ended <- fmt.Errorf("serving reports: %w", server.Serve(listener)) }()
 	go func() { ended <- l.run() }()
 	go func() {

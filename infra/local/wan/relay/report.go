@@ -50,13 +50,18 @@ type Links struct {
 	Links []Link `json:"links"`
 	// Unroutable counts packets that are not IPv4, or go to an address that no other node has.
 	Unroutable uint64 `json:"unroutable"`
+	// Overruns are the packets that each node's kernel dropped before the relay saw them, because
+	// it did not read in time: where it is not 0, the counters of the links from there are short.
+	Overruns map[string]uint64 `json:"overruns"`
 }
 
 // Link reports on one link.
 type Link struct {
 	topology.Between
 	Counters
-	Delays         Delays `json:"delays"`
+	Delays Delays `json:"delays"`
+	// FlowsForgotten counts the flows that made room for later ones. One that comes back begins
+	// again: its counters at 0, and with them Packet.Index.
 	FlowsForgotten uint64 `json:"flows_forgotten"`
 	// PacketsForgotten counts the records that made room for later ones.
 	PacketsForgotten uint64 `json:"packets_forgotten"`
@@ -85,7 +90,7 @@ type Packet struct {
 	Destination netip.AddrPort `json:"destination"`
 	Length      int            `json:"length"`  // of the IP packet, bytes
 	Payload     int            `json:"payload"` // behind the headers of TCP, UDP or ICMP, bytes
-	Index       uint64         `json:"index"`   // among the packets that its flow brought, from 0; a copy has its packet's
+	Index       uint64         `json:"index"`   // among the packets that its flow brought, from 0 (see Link.FlowsForgotten); a copy has its packet's
 	Arrived     Stamp          `json:"arrived"` // read by the relay
 	Left        Stamp          `json:"left"`    // written; of one that was dropped, when that was decided
 	Verdict     Verdict        `json:"verdict"`

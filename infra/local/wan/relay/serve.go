@@ -8,9 +8,16 @@ import (
 
 // handler answers GET /links, /flows and /packets in JSON. The parameters that each takes are
 // those of Query.
-func handler(e *engine) http.Handler {
+func handler(e *engine, s []statistics) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /links", answer(func(f filter) (any, error) { return e.reportLinks(f) }))
+	mux.HandleFunc("GET /links", answer(func(f filter) (any, error) {
+		links, err := e.reportLinks(f)
+		if err != nil {
+			return nil, err
+		}
+		links.Overruns, err = overruns(s, f)
+		return links, err
+	}))
 	mux.HandleFunc("GET /flows", answer(func(f filter) (any, error) { return e.reportFlows(f), nil }))
 	mux.HandleFunc("GET /packets", answer(func(f filter) (any, error) { return e.reportPackets(f), nil }))
 	return mux
@@ -33,6 +40,6 @@ func answer(ask func(filter) (any, error)) http.HandlerFunc {
 	}
 }
 
-func newServer(e *engine) *http.Server {
-	return &http.Server{Handler: handler(e), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 1 << 16}
+func newServer(e *engine, s []statistics) *http.Server {
+	return &http.Server{Handler: handler(e, s), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 1 << 16}
 }
