@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -77,7 +78,7 @@ func newDisplay(p *ping, t *terminal, req probe.Request) *display {
 func (l *display) intro(address string) {
 	l.address = address
 	if address == "" {
-		l.address = l.ping.target.url
+		l.address = report.Target(l.ping.target.url)
 	}
 	say(l.out, "%s to %s: %s", l.ping.target.kind, report.Visible(l.ping.label(address)), report.Describe(l.ping.spec, l.ping.stop))
 }
@@ -225,6 +226,16 @@ func (l *display) failure(e event) {
 	}
 }
 
+// barWidth is how many characters the bar has on a terminal of so many columns, with what is
+// written beside it: a line that wraps could not be rewritten. 0 columns are not known to be few.
+func barWidth(columns int) int {
+	const widest, beside = 30, len("[] 100 %, 100000 replies") + 1
+	if columns == 0 {
+		return widest
+	}
+	return min(max(columns-beside, 0), widest)
+}
+
 func (l *display) showProgress() {
 	every := noteEvery
 	if l.bar {
@@ -245,7 +256,6 @@ func (l *display) showProgress() {
 // progress says how far the run is: by the schedule, or by the replies where each waits for the
 // one before.
 func (l *display) progress() {
-	const width = 30
 	spec, elapsed, received := l.ping.spec, max(time.Since(l.opened), 0), l.received.Load()
 	part := float64(received) / float64(spec.Count)
 	switch {
@@ -259,8 +269,8 @@ func (l *display) progress() {
 		say(l.out, "%3.0f %%, %d replies after %s", part*100, received, elapsed.Round(time.Second))
 		return
 	}
-	filled := int(part * width)
-	text := fmt.Sprintf("[%-*s] %3.0f %%, %d replies", width, "##############################"[:filled], part*100, received)
+	width := barWidth(columns(l.out))
+	text := fmt.Sprintf("[%-*s] %3.0f %%, %d replies", width, strings.Repeat("#", int(part*float64(width))), part*100, received)
 	_, _ = fmt.Fprintf(l.out, "\r%-*s", l.clear, text)
 	l.clear = max(l.clear, len(text))
 }

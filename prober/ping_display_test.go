@@ -141,3 +141,11 @@ func TestAnInterruptedRunPrintsWhatItHas(t *testing.T) {
 		})
 	}
 }
+
+func TestTheBarFitsTheTerminal(t *testing.T) {
+	for columns, want := range map[int]int{0: 30, 200: 30, 80: 30, 55: 30, 40: 15, 25: 0, 3: 0} {
+		if got := barWidth(columns); got != want {
+			t.Errorf("%d columns: a bar of %d, want %d", columns, got, want)
+		}
+	}
+}

@@ -117,15 +117,24 @@ func (f *pingFlags) spec(kind wire.Kind) wire.Spec {
 	return s
 }
 
-// sharedSession is how long a reflector keeps a session with a shared key open.
-const sharedSession = time.Hour
+// sharedSession is how long a reflector keeps a session with a shared key open, from when it first
+// hears of it. sessionMargin covers what a run does after its last sample: replies are waited for,
+// and the session is closed.
+const (
+	sharedSession = time.Hour
+	sessionMargin = openingBound
+)
 
 func (p *ping) checkSpec() error {
 	if err := p.spec.Validate(); err != nil {
 		return usage("see: prober help ping", "%w", err)
 	}
-	if took := p.spec.Span(); p.secret != nil && !p.spec.ClosedLoop() && took+openingBound > sharedSession {
-		return usage("measure in several runs", "the run takes %s, and a session with a shared key lasts %s", took.Round(time.Second), sharedSession)
+	took := p.spec.Span()
+	if p.spec.ClosedLoop() { // how long that takes is not known before; see request
+		took = p.stop
+	}
+	if p.secret != nil && took+sessionMargin > sharedSession {
+		return usage("measure in several runs", "the run takes %s: want at most %s, as a session with a shared key lasts %s", took.Round(time.Second), sharedSession-sessionMargin, sharedSession)
 	}
 	return nil
 }

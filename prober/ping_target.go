@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"isochrone/prober/report"
 	"isochrone/prober/wire"
 )
 
@@ -57,6 +58,9 @@ func parseTarget(text string, kind wire.Kind, keyed bool) (target, error) {
 // splitTarget splits host or host:port; a bare IPv6 address has no port.
 func splitTarget(text string) (host, port string, err error) {
 	const want = "want a host, host:port or a URL, such as 10.0.0.4, db.example.com:5432, [2001:db8::1]:443 or https://example.com/"
+	if strings.Contains(text, "@") {
+		return "", "", usage("leave the name and password out", "the target holds a name or password, which would be printed")
+	}
 	host = text
 	bare := strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")
 	if _, no := netip.ParseAddr(bare); no == nil {
@@ -107,15 +111,15 @@ func (t target) withPort(keyed bool) (target, error) {
 
 func (t target) fromURL() (target, error) {
 	u, err := url.Parse(t.given)
-	switch {
+	switch { // what is shown of it holds no secret: no password, and no query
 	case err != nil:
-		return target{}, usage("", "target: %w", err)
-	case u.Scheme != "http" && u.Scheme != "https":
-		return target{}, usage("want http://… or https://…", "target %q: scheme %q is not measured", t.given, u.Scheme)
-	case u.Hostname() == "":
-		return target{}, usage("want https://example.com/", "target %q: no host", t.given)
-	case u.User != nil:
+		return target{}, usage("want https://example.com/path; a \"%\" in it is written %25", "the target cannot be read as a URL")
+	case u.User != nil || strings.Contains(u.Host, "@"):
 		return target{}, usage("leave the name and password out", "the target holds a name or password, which would be printed")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return target{}, usage("want http://… or https://…", "target %q: scheme %q is not measured", report.Target(t.given), u.Scheme)
+	case u.Hostname() == "":
+		return target{}, usage("want https://example.com/", "target %q: no host", report.Target(t.given))
 	}
 	t.host, t.port = u.Hostname(), u.Port()
 	if t.port == "" {
@@ -128,7 +132,7 @@ func (t target) fromURL() (target, error) {
 		t.port = ""
 	case wire.KindConnect:
 	default:
-		return target{}, usage("give host:port of the reflector", "target %q: kind %s measures no URL", t.given, t.kind)
+		return target{}, usage("give host:port of the reflector", "target %q: kind %s measures no URL", report.Target(t.given), t.kind)
 	}
 	return t, nil
 }
@@ -143,7 +147,7 @@ func (t target) resolve(ctx context.Context, network string, broadcasts []netip.
 		// A name that leads to such an address is refused by the probe, where it is resolved.
 		if ip, err := netip.ParseAddr(t.host); err == nil {
 			if err := allowed(ip.Unmap(), broadcasts); err != nil {
-				return "", usage("give the address of one machine", "target %q: %w", t.given, err)
+				return "", usage("give the address of one machine", "target %q: %w", report.Target(t.given), err)
 			}
 		}
 		return "", nil
@@ -153,7 +157,7 @@ func (t target) resolve(ctx context.Context, network string, broadcasts []netip.
 		return "", err
 	}
 	if err := allowed(ip, broadcasts); err != nil {
-		return "", usage("give the address of one machine", "target %q: %w", t.given, err)
+		return "", usage("give the address of one machine", "target %q: %w", report.Target(t.given), err)
 	}
 	if t.kind == wire.KindICMP {
 		return ip.String(), nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/netip"
 	"strings"
@@ -41,6 +42,34 @@ func TestTheTargetSaysWhatIsMeasured(t *testing.T) {
 		if got, err := parseTarget(c.text, c.kind, c.keyed); err != nil || got != c.want {
 			t.Errorf("%q, kind %q: %+v, %v; want %+v", c.text, c.kind, got, err, c.want)
 		}
+	}
+}
+
+// A password or a query may be a secret, and what is said may end up in a log.
+func TestNoSecretOfATargetIsSaid(t *testing.T) {
+	for _, text := range []string{
+		"https://me:s3cret@example.com/", "https://me:s3%cret@example.com/", "https://me:s3cret@example.com:port/", "https://me:s3 cret@example.com/",
+		"ftp://me:s3cret@example.com/", "https://me:s3cret@/", "https://example.com:s3cret/", "me:s3cret@example.com:80",
+		"ftp://example.com/?token=s3cret", "https:///?token=s3cret", "http://[::1]:80s3cret/", "https://example.com/%zz?token=s3cret",
+	} {
+		_, err := parseTarget(text, "", false)
+		var p *problem
+		if !errors.As(err, &p) || strings.Contains(p.Error()+p.remedy, "s3") || p.remedy == "" {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	asked, err := parseTarget("http://224.0.0.1/?token=s3cret", "", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := asked.resolve(t.Context(), "ip", nil); err == nil || strings.Contains(err.Error(), "s3") {
+		t.Errorf("a multicast address with a query: %v", err)
+	}
+	if asked, err = parseTarget("https://example.com/a?token=s3cret", "", false); err != nil {
+		t.Fatal(err)
+	}
+	if label := (&ping{target: asked}).label(""); label != "https://example.com/a?…" {
+		t.Errorf("the target is called %q", label)
 	}
 }
 

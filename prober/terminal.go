@@ -60,6 +60,19 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// columns is how wide the terminal is that is written to; 0: it is none, or does not say.
+func columns(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
 func newRoot(t *terminal) *cobra.Command {
 	daemon := func(cmd *cobra.Command, _ []string) error {
 		t.code = runProber(cmd.Context(), t.getenv, t.stdout, t.stderr)

@@ -63,7 +63,7 @@ func (a *agent) runs(ctx context.Context, as *wire.Assignment) []wire.Run {
 	for i := range as.Runs {
 		r := &as.Runs[i]
 		req := probe.Request{
-			Target: r.Target, Path: r.Path, Spec: as.Spec, Address: r.Address, URL: r.URL, Session: r.Session, Key: r.Key,
+			Target: r.Target, Path: r.Path, Spec: as.Spec, Address: r.Address, URL: r.URL, Loopback: r.Loopback, Session: r.Session, Key: r.Key,
 			PlannedStart: as.Start, LatestStart: as.LatestStart, Deadline: as.Deadline,
 			First: begin.Add(time.Duration(i) * as.Spec.Interval / time.Duration(len(as.Runs))),
 		}

@@ -16,6 +16,7 @@ type (
 		ServerP50US        *float64 `json:"server_p50_us"`
 		ServerP99US        *float64 `json:"server_p99_us"`
 		ClockSteps         *int     `json:"clock_step_count"`
+		Unstamped          *int     `json:"unstamped_count"`
 		TargetClockErrorUS *float64 `json:"target_clock_error_us"`
 	}
 	runOneWay struct {
@@ -47,7 +48,7 @@ func runNoiseOf(n *tables.Noise) runNoise {
 	return runNoise{Degraded: optional(reasons(n.Degraded)), Timestamps: optional(string(n.Timestamps)),
 		LatenessP50US: n.LatenessP50US, LatenessP99US: n.LatenessP99US, LatenessMaxUS: n.LatenessMaxUS,
 		ClientP50US: n.ClientP50US, ClientP99US: n.ClientP99US, ServerP50US: n.ServerP50US, ServerP99US: n.ServerP99US,
-		ClockSteps: n.ClockSteps, TargetClockErrorUS: n.TargetClockErrorUS}
+		ClockSteps: n.ClockSteps, Unstamped: n.Unstamped, TargetClockErrorUS: n.TargetClockErrorUS}
 }
 
 func runOneWayOf(o *tables.OneWay) runOneWay {

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"isochrone/prober/socket"
 	"isochrone/prober/wire"
 )
 
@@ -84,15 +85,15 @@ func (d *dialers) dial(ctx context.Context, rec *record, s *sample, address stri
 		Timeout:   rec.spec.Timeout,
 		KeepAlive: -1, // a system call less inside the clock
 		Control: func(_, _ string, _ syscall.RawConn) error {
-			s.sent.Store(rec.since(time.Now()))
+			s.sent.Store(rec.since(socket.Now()))
 			return nil
 		},
 	}
 	dialer.SetMultipathTCP(false) // a SYN with MP_CAPABLE is another measurement
 	conn, err := dialer.DialContext(ctx, "tcp", address)
-	at := rec.since(time.Now())
+	at := rec.since(socket.Now())
 	if err != nil {
-		s.failure = failureOf(err)
+		s.notSent(err)
 		d.mu.Lock()
 		if d.firstError == "" {
 			d.firstError = err.Error()

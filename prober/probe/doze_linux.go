@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"isochrone/prober/socket"
 )
 
 // doze sleeps in the kernel. The Go runtime lends the processor to others meanwhile, as for
@@ -14,7 +16,7 @@ func doze(d time.Duration) {
 	// the thread's, so it is made on the one that sleeps; it harms nobody who sleeps on it later.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+	_ = socket.PromptTimers()
 	ts := unix.NsecToTimespec(int64(d))
 	_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &ts, nil)
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"isochrone/prober/socket"
 	"isochrone/prober/wire"
 )
 
@@ -41,7 +42,7 @@ func (p *Prober) http(ctx context.Context, req Request) wire.Run {
 	// Requests outlive ctx by the grace, so that what is in flight is not thrown away.
 	asking, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
-	c := p.newHTTPClient(req.Spec, u)
+	c := p.newHTTPClient(req, u)
 	defer c.transport.CloseIdleConnections()
 	keepAlive := req.Spec.Connection == wire.ConnectionKeepAlive
 	if keepAlive && req.Spec.Warmup == 0 {
@@ -65,6 +66,9 @@ func (p *Prober) http(ctx context.Context, req Request) wire.Run {
 	run.Address, run.Timestamps = v.address, wire.TimestampsUser
 	if conn := c.last.Load(); keepAlive && conn != nil { // fresh ones are many, and closed
 		run.TCPInfo = tcpInfo(conn)
+	}
+	if least := c.least.Load(); run.TCPInfo == nil && least > 0 {
+		run.LeastConnectNS = &least
 	}
 	return run
 }
@@ -114,7 +118,7 @@ func startVisits(ctx context.Context, c *httpClient, rec *record) *visits {
 // part of a round trip.
 func (v *visits) fire(ctx context.Context, i int) bool {
 	if v.waiting.Add(1) > 1 && cap(v.due) > 0 {
-		v.rec.samples[i].sent.Store(v.rec.since(time.Now()))
+		v.rec.samples[i].sent.Store(v.rec.since(socket.Now()))
 	}
 	select {
 	case v.due <- i:
@@ -134,7 +138,7 @@ func (v *visits) fire(ctx context.Context, i int) bool {
 func (v *visits) visit(ctx context.Context, i int) {
 	s := &v.rec.samples[i]
 	if s.sent.Load() == notYet {
-		s.sent.Store(v.rec.since(time.Now()))
+		s.sent.Store(v.rec.since(socket.Now()))
 	}
 	ctx, cancel := context.WithDeadline(ctx, v.rec.begin.Add(time.Duration(s.sent.Load())+v.rec.spec.Timeout))
 	got, err := v.client.ask(ctx)
@@ -186,17 +190,17 @@ func (v *visits) detail() string {
 
 // newHTTPClient makes the client of one run. It knows no proxy: that would be measured in the
 // target's stead.
-func (p *Prober) newHTTPClient(spec wire.Spec, u targetURL) *httpClient {
+func (p *Prober) newHTTPClient(req Request, u targetURL) *httpClient {
 	c := &httpClient{
 		name: u.name, roots: p.roots,
 		dialer: net.Dialer{
 			Resolver:      p.resolver,
 			FallbackDelay: -1, // one address after another, as phases of two at a time overlap
 			KeepAlive:     -1, // a system call less inside the clock
-			Control:       refuseForbidden,
+			Control:       refuseForbidden(req.Loopback),
 		},
 		request: &http.Request{
-			Method: spec.Method, URL: u.url, Host: u.url.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+			Method: req.Spec.Method, URL: u.url, Host: u.url.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 			Header: http.Header{"User-Agent": {"isochrone"}, "Accept": {"*/*"}},
 		},
 	}
@@ -207,7 +211,7 @@ func (p *Prober) newHTTPClient(spec wire.Spec, u targetURL) *httpClient {
 		DialContext:            c.open,
 		DialTLSContext:         c.openTLS,
 		Protocols:              &only,
-		DisableKeepAlives:      spec.Connection == wire.ConnectionFresh,
+		DisableKeepAlives:      req.Spec.Connection == wire.ConnectionFresh,
 		DisableCompression:     true, // unpacking would be measured
 		MaxResponseHeaderBytes: maxAnswerHeaderBytes,
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"isochrone/prober/socket"
 	"isochrone/prober/wire"
 )
 
@@ -29,6 +30,7 @@ type httpClient struct {
 	dialer    net.Dialer
 	roots     *x509.CertPool              // nil: the system's
 	last      atomic.Pointer[net.TCPConn] // the connection that was opened last
+	least     atomic.Int64                // the smallest connect phase, ns; 0: none yet
 }
 
 // answer is what became of one request. Durations are nanoseconds, and notYet where there is none.
@@ -74,20 +76,20 @@ var stageNames = [...]string{
 // ask makes one request, and reads its answer to the end. Redirections are answers.
 func (c *httpClient) ask(ctx context.Context) (answer, error) {
 	a := new(attempt)
-	origin := time.Now()
+	origin := socket.Now()
 	a.ctx = httptrace.WithClientTrace(context.WithValue(ctx, attemptKey{}, a), &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
 			a.conn, _ = info.Conn.(*phasedConn)
 			a.stage.Store(stageAsked)
 		},
 		GotFirstResponseByte: func() {
-			a.first.Store(int64(time.Since(origin)))
+			a.first.Store(int64(socket.Now().Sub(origin)))
 			a.stage.Store(stageAnswered)
 		},
 	})
 	got, err := c.exchange(a)
 	if got.ended.IsZero() {
-		got.ended = time.Now()
+		got.ended = socket.Now()
 	}
 	got.dns, got.connect, got.tls, got.firstByte = notYet, notYet, notYet, notYet
 	if a.conn != nil {
@@ -120,7 +122,7 @@ func (c *httpClient) exchange(a *attempt) (answer, error) {
 		return got, fmt.Errorf("%w: status %d, which was not asked for", errProtocol, response.StatusCode)
 	}
 	n, err := io.Copy(io.Discard, io.LimitReader(response.Body, maxAnswerBodyBytes+1))
-	got.ended = time.Now()
+	got.ended = socket.Now()
 	switch {
 	case err != nil:
 		return got, err

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -164,6 +165,7 @@ func TestURLsThatCannotBeAskedForAreUnsupported(t *testing.T) {
 var neverAddresses = []string{
 	"169.254.169.254", "169.254.0.1", "224.0.0.1", "239.255.255.250", "0.0.0.0", "255.255.255.255", "168.63.129.16",
 	"fe80::1", "ff02::1", "::", "::ffff:169.254.169.254", "::ffff:168.63.129.16", "64:ff9b::a9fe:a9fe",
+	"0.1.2.3", "240.0.0.1", "64:ff9b:1::a9fe:a9fe", "64:ff9b::a83f:8110", "::a9fe:a9fe", "2002:a9fe:a9fe::1",
 }
 
 // A name server may be anyone's: what it says is refused when it is connected to.
@@ -187,9 +189,35 @@ func TestANameThatLeadsToTheMetadataServiceIsNotFollowed(t *testing.T) {
 }
 
 func TestAddressesOfAUsersOwnAreAllowed(t *testing.T) {
-	for _, address := range []string{"127.0.0.1", "::1", "10.0.0.4", "192.168.1.1", "172.16.0.1", "fd00::4", "20.50.0.1", "168.63.129.17", "100.64.0.1", "64:ff9b::a00:4"} {
-		if why := forbidden(netip.MustParseAddr(address)); why != "" {
+	for _, address := range []string{"10.0.0.4", "192.168.1.1", "172.16.0.1", "fd00::4", "20.50.0.1", "168.63.129.17", "100.64.0.1", "64:ff9b::a00:4"} {
+		if why := forbidden(netip.MustParseAddr(address), false); why != "" {
 			t.Errorf("%s is refused as %s", address, why)
+		}
+	}
+	for _, address := range []string{"127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1"} {
+		ip := netip.MustParseAddr(address)
+		if why := forbidden(ip, true); why != "" {
+			t.Errorf("%s is refused as %s, where loopback is permitted", address, why)
+		}
+		if forbidden(ip, false) == "" {
+			t.Errorf("%s is allowed, where loopback is not permitted", address)
+		}
+	}
+}
+
+// What listens on a prober's own loopback, its metrics or a neighbour, is nobody's to ask by a name.
+func TestANameThatLeadsToLoopbackIsFollowedOnlyWhereThatIsPermitted(t *testing.T) {
+	var asked atomic.Int32
+	w := serve(t, false, 0, func(http.ResponseWriter, *http.Request) { asked.Add(1) })
+	for _, connection := range []string{wire.ConnectionFresh, wire.ConnectionKeepAlive} {
+		for _, url := range []string{w.URL, w.named(t, "api.test")} {
+			req := httpRequest(url, connection, 1)
+			req.Loopback = false
+			run := trusting(nil, nameServer(t, 0, always("127.0.0.1"))).Make(t.Context(), req)
+			valid(t, run)
+			if run.Failure != wire.FailureUnsupported || !strings.Contains(run.Detail, "needs loopback: true") || asked.Load() != 0 {
+				t.Errorf("%s, %s: failure %q (%s), %d requests came through; want unsupported", url, connection, run.Failure, run.Detail, asked.Load())
+			}
 		}
 	}
 }

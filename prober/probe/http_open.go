@@ -11,6 +11,9 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"isochrone/prober/socket"
+	"isochrone/prober/wire"
 )
 
 // phasedConn is a connection that knows how long it took to open, and when it was written to.
@@ -25,7 +28,7 @@ type phasedConn struct {
 }
 
 func (c *phasedConn) Write(b []byte) (int, error) {
-	c.wrote.Store(time.Now())
+	c.wrote.Store(socket.Now())
 	return c.Conn.Write(b)
 }
 
@@ -61,10 +64,10 @@ func (c *httpClient) openTLS(ctx context.Context, network, address string) (net.
 	host, _, err := net.SplitHostPort(address)
 	if err == nil {
 		a.stage.Store(stageSecuring)
-		began := time.Now()
+		began := socket.Now()
 		secured := tls.Client(conn.Conn, &tls.Config{ServerName: host, RootCAs: c.roots, NextProtos: []string{"http/1.1"}})
 		if err = secured.HandshakeContext(a.ctx); err == nil {
-			conn.tls = int64(time.Since(began))
+			conn.tls = int64(socket.Now().Sub(began))
 			conn.Conn = secured
 			return conn, nil
 		}
@@ -83,14 +86,14 @@ func (c *httpClient) dial(ctx context.Context, network, address string) (*phased
 	traced := httptrace.WithClientTrace(a.ctx, &httptrace.ClientTrace{
 		DNSStart: func(httptrace.DNSStartInfo) {
 			a.stage.Store(stageResolving)
-			resolving = time.Now()
+			resolving = socket.Now()
 		},
-		DNSDone: func(httptrace.DNSDoneInfo) { out.dns = int64(time.Since(resolving)) },
+		DNSDone: func(httptrace.DNSDoneInfo) { out.dns = int64(socket.Now().Sub(resolving)) },
 		ConnectStart: func(_, _ string) { // for each address; what stands in the end is the last one's
 			a.stage.Store(stageConnecting)
-			connecting = time.Now()
+			connecting = socket.Now()
 		},
-		ConnectDone: func(_, _ string, _ error) { out.connect = int64(time.Since(connecting)) },
+		ConnectDone: func(_, _ string, _ error) { out.connect = int64(socket.Now().Sub(connecting)) },
 	})
 	dialer := c.dialer
 	// A resolver lets look-ups that overlap share one answer, and so would shorten the later one's.
@@ -107,54 +110,45 @@ func (c *httpClient) dial(ctx context.Context, network, address string) (*phased
 		return nil, nil, errors.Join(fmt.Errorf("%T is no TCP connection", conn), conn.Close())
 	}
 	c.last.Store(tcp)
+	c.connected(out.connect)
 	remote := tcp.RemoteAddr().(*net.TCPAddr).AddrPort()
 	out.Conn, out.address = tcp, netip.AddrPortFrom(remote.Addr().Unmap(), remote.Port()).String()
 	return out, a, nil
 }
 
+// connected keeps the smallest connect phase: the path's round trip, as far as it is known.
+func (c *httpClient) connected(took int64) {
+	for least := c.least.Load(); took > 0 && (least == 0 || took < least) && !c.least.CompareAndSwap(least, took); least = c.least.Load() {
+	}
+}
+
 // errForbidden marks an address that is never connected to.
 var errForbidden = errors.New("an address that is never measured")
 
-// refuseForbidden is called when the socket exists and nothing has been sent, with the address
-// that is about to be connected to: whatever a name server said, and however often, it is asked
-// last.
-func refuseForbidden(_, address string, _ syscall.RawConn) error {
-	to, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return fmt.Errorf("%w: %q is not numeric", errForbidden, address)
+// refuseForbidden is called when the socket exists and nothing has been sent, with the address that is
+// about to be connected to: whatever a name server said, and however often, it is asked last.
+// Private addresses are allowed: a user's own API may be there. This machine's own loopback only
+// where the request permits it: what listens there takes whoever comes for its friend.
+func refuseForbidden(loopback bool) func(network, address string, _ syscall.RawConn) error {
+	return func(_, address string, _ syscall.RawConn) error {
+		to, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return fmt.Errorf("%w: %q is not numeric", errForbidden, address)
+		}
+		if why := forbidden(to.Addr(), loopback); why != "" {
+			return fmt.Errorf("%w: %s is %s; give the URL another host", errForbidden, to.Addr(), why)
+		}
+		return nil
 	}
-	if why := forbidden(to.Addr()); why != "" {
-		return fmt.Errorf("%w: %s is %s; give the URL another host", errForbidden, to.Addr(), why)
-	}
-	return nil
 }
 
-// platformAddress is where every virtual machine of Azure finds the platform itself.
-var platformAddress = netip.MustParseAddr("168.63.129.16")
-
-// nat64 prefixes addresses of IPv4 that are reached over IPv6 (RFC 6052, section 2.1).
-var nat64 = netip.MustParsePrefix("64:ff9b::/96")
-
-// forbidden says why an address is never connected to, or nothing. At link-local ones lives the
-// metadata service, which gives credentials to whoever asks from this machine. Loopback and
-// private addresses are allowed: a user's own API may be there.
-func forbidden(ip netip.Addr) string {
-	ip = ip.Unmap()
-	if nat64.Contains(ip) {
-		b := ip.As16()
-		ip = netip.AddrFrom4([4]byte(b[12:]))
+// forbidden says why an address is not connected to, or nothing.
+func forbidden(ip netip.Addr, loopback bool) string {
+	if why := wire.NeverMeasured(ip); why != "" {
+		return why
 	}
-	switch {
-	case !ip.IsValid() || ip.IsUnspecified():
-		return "unspecified"
-	case ip.IsLinkLocalUnicast():
-		return "link-local"
-	case ip.IsMulticast():
-		return "multicast"
-	case ip == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
-		return "broadcast"
-	case ip == platformAddress:
-		return "Azure's platform"
+	if wire.LeadsToLoopback(ip) && !loopback {
+		return "this machine itself, which needs loopback: true in sweep.yaml"
 	}
 	return ""
 }

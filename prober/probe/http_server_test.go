@@ -21,7 +21,7 @@ import (
 // httpRequest is a run of count requests, 20 ms apart, with a timeout of 5 s.
 func httpRequest(url, connection string, count int) Request {
 	r := tcpRequest("", count)
-	r.URL = url
+	r.URL, r.Loopback = url, true
 	r.Spec = wire.Spec{
 		Kind: wire.KindHTTP, Count: count, Interval: 20 * time.Millisecond, Timeout: 5 * time.Second,
 		Method: http.MethodGet, Connection: connection,

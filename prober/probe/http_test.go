@@ -306,6 +306,42 @@ func TestTheAddressInTheRowIsTheFirstThatAnswered(t *testing.T) {
 	}
 }
 
+// The smallest round trip that is known may be that of a connection which no sample opened.
+func TestTheSmallestConnectPhaseIsKeptWhereTheKernelSaysNothing(t *testing.T) {
+	w := serve(t, false, 0, func(http.ResponseWriter, *http.Request) {})
+	for _, connection := range []string{wire.ConnectionFresh, wire.ConnectionKeepAlive} {
+		for _, warmup := range []int{0, 2} {
+			req := httpRequest(w.URL, connection, 3)
+			req.Spec.Warmup = warmup
+			run := trusting(w, nil).Make(t.Context(), req)
+			answered(t, run, 3)
+			if run.TCPInfo != nil {
+				if run.LeastConnectNS != nil {
+					t.Errorf("%s: %d ns beside TCP_INFO", connection, *run.LeastConnectNS)
+				}
+				continue
+			}
+			least := run.LeastConnectNS
+			if least == nil || *least <= 0 {
+				t.Errorf("%s, warm-up of %d: no smallest connect phase", connection, warmup)
+				continue
+			}
+			for _, phase := range run.Samples.ConnectNS.Values() {
+				if phase < *least {
+					t.Errorf("%s: a sample connected in %d ns, and the smallest is %d", connection, phase, *least)
+				}
+			}
+		}
+	}
+	c := &httpClient{}
+	for _, took := range []int64{notYet, 30, 0, 20, 40} {
+		c.connected(took)
+	}
+	if least := c.least.Load(); least != 20 {
+		t.Errorf("the smallest of 30, 20 and 40 is %d", least)
+	}
+}
+
 func portOf(t *testing.T, u string) string {
 	t.Helper()
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(u, "http://"))

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -153,5 +154,7 @@ func milliseconds(s string) (time.Duration, bool) {
 	if err != nil || f < 0 || f > float64(maxServerTime/time.Millisecond) {
 		return 0, false
 	}
-	return time.Duration(f * float64(time.Millisecond)), true
+	// A fraction of a nanosecond is the binary number's, not the server's: its decimals show how
+	// finely it measures.
+	return time.Duration(math.Round(f * float64(time.Millisecond))), true
 }

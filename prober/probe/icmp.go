@@ -18,7 +18,7 @@ import (
 // Where the kernel stamps packets, the round trip is T4 − T1 of its stamps: from when the request
 // was handed to the device to when the reply was taken from it. Then nobody has to wake up in
 // time. A sample whose stamps are missing, or whose wall clock was set meanwhile, is by this
-// program's monotonic clock instead, and counts in Run.ClockSteps.
+// program's monotonic clock instead; see stamping.
 //
 // A sample that an ICMP error quotes is unreachable, unless its reply comes all the same.
 func (p *Prober) icmp(ctx context.Context, req Request) wire.Run {
@@ -39,6 +39,8 @@ func (p *Prober) icmp(ctx context.Context, req Request) wire.Run {
 
 	sending, stop := context.WithCancel(ctx)
 	defer stop()
+	// A send that waits, because the socket's buffer is full, ends when the run does.
+	defer context.AfterFunc(sending, func() { _ = conn.SetWriteDeadline(time.Unix(1, 0)) })()
 	e := newEchoes(req, conn, newEchoMessage(req.Spec.RequestBytes, address.Unmap().Is6(), conn.id), firstDue(time.Now(), req.First, req.Spec.Interval))
 	received := make(chan struct{})
 	go func() {
@@ -73,14 +75,15 @@ type echoSocket interface {
 	Receive(b []byte, p *socket.Packet, n *socket.Notice) (noticed bool, err error)
 	Notice(b []byte, n *socket.Notice) error
 	SetReadDeadline(t time.Time) error
+	SetWriteDeadline(t time.Time) error
 	Close() error
 }
 
-// departure is what is known of a sample's leaving, in Unix nanoseconds.
+// departure is what is known of a sample's leaving.
 type departure struct {
-	user   int64 // the wall clock before the request was sent; the sender's until sent is set
-	kernel int64 // the kernel's stamp, 0 until it has come; the receiver's
-	ended  bool  // settled; the receiver's
+	user   socket.Clocks // before the request was sent; the sender's until sent is set
+	kernel int64         // the kernel's stamp in Unix nanoseconds, 0 until it has come; the receiver's
+	ended  bool          // settled; the receiver's
 }
 
 // echoes is an icmp run's traffic.
@@ -88,18 +91,18 @@ type echoes struct {
 	conn *echoConn
 	rec  *record
 	out  *echoMessage
+	// begin is rec.begin as socket.Clocks.Monotonic.
+	begin int64
 
 	departures []departure
 	// numbered holds the sample of each number that the socket counts, plus one.
 	numbered []atomic.Int32
 	next     int // number; the sender's
 
-	in      []byte
-	packet  socket.Packet
-	notice  socket.Notice
-	stamped int // replies whose request's departure the kernel told
-	missing int // and those where it did not
-	aside   int // measured samples by the user's clock
+	in       []byte
+	packet   socket.Packet
+	notice   socket.Notice
+	stamping stamping
 
 	awaited  atomic.Int64 // how many samples will be sent
 	settled  atomic.Int64 // samples that were answered, or quoted, or could not be sent
@@ -115,7 +118,7 @@ type echoes struct {
 
 func newEchoes(req Request, conn *echoConn, out *echoMessage, begin time.Time) *echoes {
 	e := &echoes{
-		conn: conn, out: out, rec: newRecord(req, begin, columnSet{client: true}),
+		conn: conn, out: out, begin: socket.Monotonic(begin), rec: newRecord(req, begin, columnSet{client: true}),
 		in:     make([]byte, maxIPv4Header+echoHeader+req.Spec.RequestBytes+1), // a byte more shows what is too long
 		looked: make(chan struct{}, 1), complete: make(chan struct{}),
 	}
@@ -139,18 +142,17 @@ func (e *echoes) sendAll(ctx context.Context, pacer *Pacer) int {
 	return pacer.pace(ctx, e.rec.begin, spec.Interval, n, e.send)
 }
 
-// send sends sample i. It allocates nothing. A sample that the network has no way for was sent
-// as far as loss goes; one that this machine failed to send was not.
+// send sends sample i. It allocates nothing. A sample that the system would not send is a
+// failure of its own (see notSent), and the next may do better.
 func (e *echoes) send(i int) bool {
 	b := e.out.request(i)
 	e.numbered[e.next].Store(int32(i) + 1)
-	now := time.Now()
-	e.departures[i].user = now.UnixNano()
-	e.rec.samples[i].sent.Store(e.rec.since(now))
+	now := socket.ReadClocks()
+	e.departures[i].user = now
+	e.rec.samples[i].sent.Store(max(now.Monotonic-e.begin, 0))
 	number, err := e.conn.Send(b)
 	if err != nil {
-		e.failedToSend(i, err)
-		return true
+		return e.failedToSend(i, err)
 	}
 	if int(number) != e.next && int(number) < len(e.numbered) { // an earlier one's error made it count anew
 		e.numbered[number].Store(int32(i) + 1)
@@ -159,16 +161,19 @@ func (e *echoes) send(i int) bool {
 	return true
 }
 
-func (e *echoes) failedToSend(i int, err error) {
-	e.next = 0 // the socket counts anew
-	s := &e.rec.samples[i]
-	if s.failure = failureOf(err); s.failure == wire.FailureLocal {
-		s.sent.Store(notYet)
+// failedToSend says whether it is worth sending the next sample.
+func (e *echoes) failedToSend(i int, err error) bool {
+	if errors.Is(err, errDeadline) { // the run is over before it left
+		e.rec.samples[i].sent.Store(notYet)
+		return false
 	}
+	e.next = 0 // the socket counts anew
+	e.rec.samples[i].notSent(err)
 	if e.sendErr == nil {
 		e.sendErr = err
 	}
 	e.settle(i)
+	return true
 }
 
 // sentAll says that no more than n samples will be sent.
@@ -212,11 +217,13 @@ func (e *echoes) conclude(end *ending, stopped bool) {
 }
 
 func (e *echoes) run(req Request, end ending) wire.Run {
-	kernel := e.stamped > 0
-	e.rec.columns.client = kernel
-	run := e.rec.run(req, end)
-	if run.Timestamps = wire.TimestampsUser; kernel {
-		run.Timestamps, run.ClockSteps = wire.TimestampsKernel, &e.aside
+	e.rec.columns.client = e.stamping.kernel > 0
+	if !e.stamping.byKernel() {
+		for i := range e.rec.samples {
+			e.rec.samples[i].toUserClock()
+		}
 	}
+	run := e.rec.run(req, end)
+	e.stamping.tell(&run)
 	return run
 }

@@ -47,6 +47,8 @@ type linuxEcho struct {
 
 func (l linuxEcho) SetReadDeadline(t time.Time) error { return l.conn.SetReadDeadline(t) }
 
+func (l linuxEcho) SetWriteDeadline(t time.Time) error { return l.conn.SetWriteDeadline(t) }
+
 func (l linuxEcho) Close() error { return l.conn.Close() }
 
 func openEchoType(to netip.Addr, kind int) (*echoConn, error) {
@@ -57,6 +59,9 @@ func openEchoType(to netip.Addr, kind int) (*echoConn, error) {
 	datagrams, err := socket.NewDatagrams(conn.(syscall.Conn), socket.Options{Arrivals: true, Departures: true, Errors: true})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening an ICMP socket to %q: %w", to, err), conn.Close())
+	}
+	if b, ok := conn.(interface{ SetReadBuffer(int) error }); ok {
+		_ = b.SetReadBuffer(readBuffer) // the system may grant less: then it is as it was
 	}
 	c := &echoConn{echoSocket: linuxEcho{datagrams, conn}}
 	if kind == unix.SOCK_RAW {

@@ -42,7 +42,7 @@ func echoed(t *testing.T, run wire.Run, n int) {
 		t.Fatalf("failure %q (%s), counts %+v; want %d received", run.Failure, run.Detail, run.Counts, n)
 	}
 	if run.Timestamps != wire.TimestampsKernel || run.ClockSteps == nil || *run.ClockSteps > n/4 {
-		t.Errorf("time stamps %q, %v set aside; want the kernel's", run.Timestamps, run.ClockSteps)
+		t.Fatalf("time stamps %q, %v set aside; want the kernel's", run.Timestamps, run.ClockSteps)
 	}
 	known := 0
 	for i, rtt := range run.Samples.RTTNS {
@@ -53,8 +53,8 @@ func echoed(t *testing.T, run wire.Run, n int) {
 			known++
 		}
 	}
-	if known+*run.ClockSteps != n {
-		t.Errorf("%d shares of the client are known and %d set aside, of %d", known, *run.ClockSteps, n)
+	if known+*run.ClockSteps+*run.Unstamped != n {
+		t.Errorf("%d shares of the client are known and %d + %d set aside, of %d", known, *run.ClockSteps, *run.Unstamped, n)
 	}
 }
 

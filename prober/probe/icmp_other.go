@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
+	"syscall"
 	"time"
 
 	"golang.org/x/net/icmp"
@@ -32,10 +33,19 @@ func openEcho(to netip.Addr) (*echoConn, error) {
 		id := uint16(1 + rand.N(0xFFFF))
 		return &echoConn{id: id, echoSocket: &otherEcho{PacketConn: conn, from: to, to: &net.IPAddr{IP: to.AsSlice(), Zone: to.Zone()}}}, nil
 	}
-	if errors.Is(rawErr, fs.ErrPermission) {
+	if refusesRaw(rawErr) {
 		return nil, fmt.Errorf("%w: run this program as an administrator (datagram: %w; raw: %w)", errNotPermitted, err, rawErr)
 	}
 	return nil, fmt.Errorf("opening an ICMP socket to %q: %w", to, rawErr)
+}
+
+// wsaEACCES is what Windows answers to who may not open a raw socket. Package syscall does not take it
+// for a lack of permission, and no other system has the number.
+const wsaEACCES = syscall.Errno(10013)
+
+// refusesRaw says whether the system opens raw sockets for others only.
+func refusesRaw(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, wsaEACCES)
 }
 
 // otherEcho has neither kernel stamps nor ICMP errors.

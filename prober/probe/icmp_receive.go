@@ -2,21 +2,16 @@ package probe
 
 import (
 	"fmt"
-	"time"
 
 	"isochrone/prober/socket"
 	"isochrone/prober/wire"
 )
 
-// patience is how many replies may come without one departure stamp before the kernel is taken
-// to give none; until then each is asked after.
-const patience = 8
-
 // receive records replies until the read deadline. It allocates nothing.
 func (e *echoes) receive() {
 	for {
 		noticed, err := e.conn.Receive(e.in, &e.packet, &e.notice)
-		now := time.Now()
+		now := socket.ReadClocks()
 		switch {
 		case err != nil:
 			e.receiveErr = err
@@ -61,7 +56,7 @@ func (e *echoes) left(n *socket.Notice) {
 	if i < 0 || e.rec.samples[i].sent.Load() == notYet {
 		return
 	}
-	if d := &e.departures[i]; d.kernel == 0 && n.At >= d.user {
+	if d := &e.departures[i]; d.kernel == 0 && n.At >= d.user.Realtime {
 		d.kernel = n.At
 	}
 }
@@ -78,7 +73,7 @@ func (e *echoes) highestSent(r uint16) int {
 }
 
 // replied takes in a packet that came.
-func (e *echoes) replied(now time.Time) {
+func (e *echoes) replied(now socket.Clocks) {
 	b := e.in[:e.packet.Bytes]
 	if e.conn.headed {
 		b = withoutIPv4Header(b)
@@ -89,23 +84,17 @@ func (e *echoes) replied(now time.Time) {
 	}
 	i, d := int(sequence), &e.departures[sequence]
 	arrived := e.packet.At // before looking for departures: it is overwritten by no notice
-	if arrived != 0 && d.kernel == 0 && (e.stamped > 0 || e.missing < patience) {
+	if arrived != 0 && d.kernel == 0 && e.stamping.asks() {
 		e.askForDepartures()
 	}
-	user := max(int64(now.Sub(e.rec.begin))-e.rec.samples[i].sent.Load(), 1)
-	rtt, client := kernelRoundTrip(d, arrived, user, now.UnixNano())
-	if first := e.rec.replied(i, rtt, -1); !first {
+	trip := reckonEcho(d, arrived, now)
+	if first := e.rec.replied(i, trip.rtt, trip.user, -1); !first {
 		return
 	}
-	switch {
-	case client != notYet:
-		e.rec.samples[i].client = client
-		e.stamped++
-	case i >= e.rec.spec.Warmup:
-		e.aside++
-		fallthrough
-	default:
-		e.missing++
+	e.stamping.departed(d.kernel != 0)
+	if s := &e.rec.samples[i]; s.rtt != notYet {
+		s.client = trip.client
+		e.stamping.count(i >= e.rec.spec.Warmup, trip.stamped, trip.set)
 	}
 	if !d.ended {
 		d.ended = true
@@ -124,18 +113,26 @@ func (e *echoes) askForDepartures() {
 	}
 }
 
-// kernelRoundTrip is the round trip by the kernel's stamps, and the source's share that it leaves
-// out. Where they are missing or cannot be, it is the user's and notYet. now is the wall clock when
-// the reply was read.
-func kernelRoundTrip(d *departure, arrived, user, now int64) (rtt, client int64) {
-	if d.kernel == 0 || arrived == 0 {
-		return user, notYet
-	}
-	before := socket.Clocks{Realtime: d.user}
-	after := socket.Clocks{Realtime: now, Monotonic: user}
+// echoTrip is a round trip. By the kernel's stamps it is rtt, and client the source's own share, which
+// that leaves out. Where a stamp is missing or cannot be this sample's, or the clock was set meanwhile,
+// rtt is user and client notYet.
+type echoTrip struct {
+	rtt, user, client int64
+	stamped, set      bool
+}
+
+func reckonEcho(d *departure, arrived int64, now socket.Clocks) echoTrip {
+	t := echoTrip{user: max(now.Monotonic-d.user.Monotonic, 1), client: notYet, set: socket.Stepped(d.user, now)}
+	t.rtt = t.user
+	t.stamped = d.kernel != 0 && arrived != 0
 	kernel := arrived - d.kernel
-	if socket.Stepped(before, after) || kernel <= 0 || arrived > now {
-		return user, notYet
+	if !t.stamped || t.set {
+		return t
 	}
-	return kernel, max(user-kernel, 0)
+	if kernel <= 0 || arrived > now.Realtime { // set, and set back
+		t.set = true
+		return t
+	}
+	t.rtt, t.client = kernel, max(t.user-kernel, 0)
+	return t
 }

@@ -133,18 +133,20 @@ func TestKernelStampsAreSetAsideWhenTheyCannotBe(t *testing.T) {
 		left, arrived   int64
 		now             int64
 		wantRTT, client int64
+		stamped, set    bool
 	}{
-		{"both stamps", at + 50*us, at + 350*us, at + user, 300 * us, 200 * us},
-		{"no departure", 0, at + 350*us, at + user, user, notYet},
-		{"no arrival", at + 50*us, 0, at + user, user, notYet},
-		{"the clock was set forward after the arrival", at + 50*us, at + 350*us, at + user + ms, user, notYet},
-		{"the clock was set back before the arrival", at + 50*us, at - ms, at + user - ms, user, notYet},
-		{"the clock was set forward and back within", at + 50*us, at + 900*us, at + user, user, notYet},
-		{"the reply came before the request left", at + 350*us, at + 50*us, at + user, user, notYet},
+		{"both stamps", at + 50*us, at + 350*us, at + user, 300 * us, 200 * us, true, false},
+		{"no departure", 0, at + 350*us, at + user, user, notYet, false, false},
+		{"no arrival", at + 50*us, 0, at + user, user, notYet, false, false},
+		{"the clock was set forward after the arrival", at + 50*us, at + 350*us, at + user + ms, user, notYet, true, true},
+		{"the clock was set back before the arrival", at + 50*us, at - ms, at + user - ms, user, notYet, true, true},
+		{"the clock was set forward and back within", at + 50*us, at + 900*us, at + user, user, notYet, true, true},
+		{"the reply came before the request left", at + 350*us, at + 50*us, at + user, user, notYet, true, true},
 	} {
-		rtt, client := kernelRoundTrip(&departure{user: at, kernel: c.left}, c.arrived, user, c.now)
-		if rtt != c.wantRTT || client != c.client {
-			t.Errorf("%s: round trip %d, client %d; want %d, %d", c.name, rtt, client, c.wantRTT, c.client)
+		d := &departure{user: socket.Clocks{Realtime: at, Monotonic: 7}, kernel: c.left}
+		got := reckonEcho(d, c.arrived, socket.Clocks{Realtime: c.now, Monotonic: 7 + user})
+		if want := (echoTrip{rtt: c.wantRTT, user: user, client: c.client, stamped: c.stamped, set: c.set}); got != want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, want)
 		}
 	}
 }
@@ -190,6 +192,7 @@ func (s *scriptedEcho) Receive(b []byte, p *socket.Packet, n *socket.Notice) (bo
 
 func (*scriptedEcho) Notice([]byte, *socket.Notice) error { return socket.ErrWait }
 func (*scriptedEcho) SetReadDeadline(time.Time) error     { return nil }
+func (*scriptedEcho) SetWriteDeadline(time.Time) error    { return nil }
 func (*scriptedEcho) Close() error                        { return nil }
 
 // Replies that are lost, doubled and overtaken are counted by the record.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"isochrone/prober/socket"
 )
 
 // How a sender gets to its due time, as measured on two cores, Linux 6.18: a Go timer is up to 2 ms late, a
@@ -53,7 +55,7 @@ func (p *Pacer) wait(ctx context.Context, timer *time.Timer, due time.Time) bool
 		waitCoarse(due)
 		return true
 	}
-	for time.Now().Before(due) { // never yields: that is the point
+	for socket.Now().Before(due) { // never yields: that is the point
 	}
 	p.spun()
 	return true

@@ -50,6 +50,8 @@ type Request struct {
 	Address string
 	// URL is what an http run asks for.
 	URL string
+	// Loopback lets an http run connect to this machine's own loopback addresses.
+	Loopback bool
 	// Session and Key open a session at the target's reflector; for authenticated kinds only. A
 	// udp run without them speaks plain STAMP to a third party's reflector.
 	Session wire.SessionID

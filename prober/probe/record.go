@@ -68,12 +68,13 @@ func (r *record) reply(i int, at int64, held time.Duration) (first bool) {
 	if int64(held) > rtt {
 		held = -1 // cannot be
 	}
-	return r.replied(i, rtt, held)
+	return r.replied(i, rtt, rtt, held)
 }
 
 // replied records a reply to sample i whose round trip was measured otherwise than by when the
-// sample left by this program's clock.
-func (r *record) replied(i int, rtt int64, held time.Duration) (first bool) {
+// sample left by this program's clock. By that clock it took user, and so is in time or late: what
+// rtt leaves out, as the target's dwell, was waited for as well.
+func (r *record) replied(i int, rtt, user int64, held time.Duration) (first bool) {
 	s := &r.samples[i]
 	if s.rtt != notYet || s.late {
 		if i >= r.spec.Warmup {
@@ -82,8 +83,8 @@ func (r *record) replied(i int, rtt int64, held time.Duration) (first bool) {
 		r.tell(i, rtt, true)
 		return false
 	}
-	if rtt > int64(r.spec.Timeout) {
-		s.late = true
+	if user > int64(r.spec.Timeout) {
+		s.late, rtt = true, user
 	} else {
 		s.rtt = rtt
 		if held >= 0 && held <= r.spec.Timeout { // anything else cannot be, and is not kept

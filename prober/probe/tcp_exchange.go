@@ -18,6 +18,8 @@ type exchange struct {
 	conn net.Conn
 	in   incoming
 	rec  *record
+	// begin is rec.begin as socket.Clocks.Monotonic.
+	begin int64
 	// request and response are one message each, made before the clock starts.
 	request, response []byte
 	// offsets are realtime − monotonic when each sample left: see ownShare.
@@ -44,7 +46,7 @@ func newExchange(req Request, conn *net.TCPConn, begin time.Time) *exchange {
 	in, stamped := incomingOf(conn)
 	n := req.Spec.Warmup + req.Spec.Count
 	x := &exchange{
-		conn: conn, in: in, rec: newRecord(req, begin, columnSet{server: true, client: stamped}),
+		conn: conn, in: in, begin: socket.Monotonic(begin), rec: newRecord(req, begin, columnSet{server: true, client: stamped}),
 		request: make([]byte, req.Spec.RequestBytes), response: make([]byte, req.Spec.ResponseBytes),
 		offsets: make([]int64, n), looked: make(chan struct{}, 1),
 	}
@@ -79,9 +81,9 @@ func (x *exchange) send(i int) bool {
 // leaves makes sample i's request, and notes that it leaves now.
 func (x *exchange) leaves(i int) {
 	wire.PutRequest(x.request, uint64(i))
-	now := time.Now()
-	x.offsets[i] = now.UnixNano() - int64(now.Sub(x.rec.begin))
-	x.rec.samples[i].sent.Store(x.rec.since(now)) // publishes the offset too
+	now := socket.ReadClocks()
+	x.offsets[i] = now.Offset()
+	x.rec.samples[i].sent.Store(max(now.Monotonic-x.begin, 0)) // publishes the offset too
 }
 
 // sentAll tells the receiver that no more than n samples will be sent.
@@ -107,7 +109,7 @@ func (x *exchange) receive() {
 			}
 			stamp = at
 		}
-		if !x.arrived(time.Now(), stamp) {
+		if !x.arrived(socket.ReadClocks(), stamp) {
 			return
 		}
 	}
@@ -122,14 +124,14 @@ func endOfStream(err error, have int) error {
 }
 
 // arrived records the response that was complete at, and reports whether it may be one.
-func (x *exchange) arrived(at time.Time, stamp int64) bool {
+func (x *exchange) arrived(at socket.Clocks, stamp int64) bool {
 	sequence, held := wire.Response(x.response)
 	if sequence >= uint64(len(x.rec.samples)) || x.rec.samples[sequence].sent.Load() == notYet {
 		x.readErr = fmt.Errorf("%w: a response to sample %d, which was not sent", errProtocol, sequence)
 		return false
 	}
 	i := int(sequence)
-	if x.rec.reply(i, x.rec.since(at), held) {
+	if x.rec.reply(i, max(at.Monotonic-x.begin, 0), held) {
 		x.received.Add(1)
 		x.ownShare(i, at, stamp)
 		x.highest.Store(max(x.highest.Load(), int64(i)))
@@ -143,15 +145,14 @@ func (x *exchange) arrived(at time.Time, stamp int64) bool {
 
 // ownShare notes how long the response had been in this machine when its read returned. The stamp
 // is the wall clock's, so it is only good if nobody has set that since the request left.
-func (x *exchange) ownShare(i int, at time.Time, stamp int64) {
+func (x *exchange) ownShare(i int, at socket.Clocks, stamp int64) {
 	s := &x.rec.samples[i]
 	if stamp == 0 || s.rtt == notYet {
 		return
 	}
-	sent := s.sent.Load()
+	sent := x.begin + s.sent.Load()
 	before := socket.Clocks{Realtime: sent + x.offsets[i], Monotonic: sent}
-	after := socket.Clocks{Realtime: at.UnixNano(), Monotonic: int64(at.Sub(x.rec.begin))}
-	if own := after.Realtime - stamp; own >= 0 && own <= s.rtt && !socket.Stepped(before, after) {
+	if own := at.Realtime - stamp; own >= 0 && own <= s.rtt && !socket.Stepped(before, at) {
 		s.client = own
 	}
 }

@@ -238,7 +238,7 @@ func (l *lane) arrive() bool {
 	}
 	if l.have += l.packet.Bytes; l.have == len(l.response) {
 		l.have = 0
-		l.arrived(time.Now(), l.packet.At)
+		l.arrived(socket.ReadClocks(), l.packet.At)
 		l.learn()
 	}
 	return true

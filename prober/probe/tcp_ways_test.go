@@ -283,15 +283,15 @@ func TestAnOwnShareAcrossAStepOfTheClockIsNotKept(t *testing.T) {
 		{"longer than the round trip", 0, 30 * time.Millisecond, notYet},
 		{"no stamp", 0, 0, notYet},
 	} {
-		at := time.Now()
-		x := &exchange{rec: newRecord(tcpRequest("127.0.0.1:1", 1), begin, columnSet{client: true}), offsets: make([]int64, 1)}
-		sent := int64(at.Sub(begin) - 20*time.Millisecond)
+		at := socket.ReadClocks()
+		x := &exchange{rec: newRecord(tcpRequest("127.0.0.1:1", 1), begin, columnSet{client: true}), begin: socket.Monotonic(begin), offsets: make([]int64, 1)}
+		sent := at.Monotonic - x.begin - 20*ms
 		x.rec.samples[0].sent.Store(sent)
 		x.rec.samples[0].rtt = 20 * ms
-		x.offsets[0] = at.UnixNano() - int64(at.Sub(begin)) - int64(c.moved)
+		x.offsets[0] = at.Offset() - int64(c.moved)
 		stamp := int64(0)
 		if c.stamp != 0 {
-			stamp = at.UnixNano() - int64(c.stamp)
+			stamp = at.Realtime - int64(c.stamp)
 		}
 		if x.ownShare(0, at, stamp); x.rec.samples[0].client != c.want {
 			t.Errorf("%s: own share %d, want %d", c.name, x.rec.samples[0].client, c.want)

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"time"
 
@@ -44,17 +45,17 @@ func (p *Prober) udp(ctx context.Context, req Request, address netip.AddrPort) w
 		defer close(received)
 		f.receive()
 	}()
-	sent := f.sendAll(ctx)
+	sent := f.sendUntilStopped(ctx, req.Deadline)
 	f.sentAll(sent)
 	drain(ctx, time.Now().Add(req.Spec.Timeout), req.Deadline, f.done)
 	end := ending{at: time.Now()}
-	stopped := ctx.Err() != nil && int(f.answered.Load()) < len(rec.samples)
+	stopped := ctx.Err() != nil && int(f.settled.Load()) < len(rec.samples)
 	if stopped {
 		end.cut, end.detail = wire.FailureCanceled, "stopped before every sample was sent and answered"
 	}
 	var report stamp.Report
 	closed := false
-	if link.mode == stamp.Authenticated && (!stopped || int(f.answered.Load()) >= sent) {
+	if link.mode == stamp.Authenticated && (!stopped || int(f.settled.Load()) >= sent) {
 		report, closed = f.close(ctx, req.Deadline)
 	}
 	_ = link.conn.SetReadDeadline(time.Unix(1, 0))
@@ -62,7 +63,24 @@ func (p *Prober) udp(ctx context.Context, req Request, address netip.AddrPort) w
 	return f.run(req, end, report, closed)
 }
 
-// sendAll sends the samples, by the schedule or each after the one before, and returns how many.
+// sendUntilStopped sends the samples, and returns how many it came to. A send that waits, because
+// the socket's buffer is full, ends when ctx does. Afterwards packets may be sent until the deadline.
+func (f *flight) sendUntilStopped(ctx context.Context, deadline time.Time) int {
+	ended := make(chan struct{})
+	unblock := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		_ = f.conn.SetWriteDeadline(time.Unix(1, 0))
+	})
+	sent := f.sendAll(ctx)
+	if !unblock() {
+		<-ended
+	}
+	_ = f.conn.SetWriteDeadline(deadline)
+	return sent
+}
+
+// sendAll sends the samples, by the schedule or each after the one before, and returns how many
+// it came to.
 func (f *flight) sendAll(ctx context.Context) int {
 	spec, n := f.rec.spec, len(f.rec.samples)
 	if !spec.ClosedLoop() {
@@ -76,36 +94,49 @@ func (f *flight) sendAll(ctx context.Context) int {
 // in a hurry.
 func (f *flight) close(ctx context.Context, deadline time.Time) (stamp.Report, bool) {
 	f.closing.Store(true)
-	within := max(closingTime, time.Duration(3*f.slowest.Load()))
-	if ctx.Err() != nil {
-		within = closingTime / 2
-	}
+	until := earlier(deadline, time.Now().Add(max(closingTime, time.Duration(3*f.slowest.Load()))))
+	stop := ctx.Done()
 	for attempt := range uint32(closingAttempts) {
-		wait := min(within/closingAttempts, time.Until(deadline))
+		if stop != nil && ctx.Err() != nil {
+			stop, until = nil, earlier(until, time.Now().Add(closingTime/2))
+		}
+		wait := time.Until(until) / time.Duration(closingAttempts-attempt)
 		if wait <= 0 {
 			break
 		}
 		f.owner[f.d.Next()%numbered].Store(notYet)
-		_ = f.ask(closingFrom + attempt) // the next may do better
+		_ = f.ask(stamp.ClosingFrom + attempt) // the next may do better
 		select {
 		case report := <-f.reports:
 			return report, true
 		case <-time.After(wait):
+		case <-stop:
 		}
 	}
 	return stamp.Report{}, false
 }
 
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
 // run is the result, once neither goroutine runs.
 func (f *flight) run(req Request, end ending, report stamp.Report, closed bool) wire.Run {
-	f.rec.columns.client = f.stamped > 0
-	if end.detail == "" && f.readErr != nil && f.answered.Load() == 0 {
+	switch {
+	case end.detail != "":
+	case f.sendErr != nil:
+		end.detail = fmt.Sprintf("sending a sample: %s", f.sendErr)
+	case f.readErr != nil && f.answered.Load() == 0:
 		end.detail = f.readErr.Error()
 	}
+	f.byOneClock()
 	run := f.rec.run(req, end)
 	f.tell(&run)
 	switch {
-	case end.cut != "" && int(f.answered.Load()) < run.Counts.Sent+run.Counts.Warmup: // some were in flight
+	case end.cut != "" && f.settled.Load() < f.awaited.Load(): // some were in flight
 	case closed:
 		f.arrivals.reported(&run.Counts, report)
 	case f.mode == stamp.Unauthenticated:

@@ -30,20 +30,22 @@ type flight struct {
 	left     []int64                // when the kernel let it go, in Unix nanoseconds; 0: not known
 	owner    [numbered]atomic.Int64 // the sample with that number, modulo numbered; notYet: none
 	latest   atomic.Int64           // the sample sent last; notYet: none
+	ended    []atomic.Bool          // settled; who ends a sample is the one to give it a failure
 
 	answered atomic.Int64  // samples with a reply, late ones included
+	settled  atomic.Int64  // samples that were answered, or blamed by an ICMP error, or could not be sent
 	awaited  atomic.Int64  // how many are waited for: all, until the sender knows better
-	newest   atomic.Int64  // the highest sample with a reply
-	slowest  atomic.Int64  // the longest round trip
+	newest   atomic.Int64  // the highest settled sample
+	slowest  atomic.Int64  // the longest round trip of a reply in time
 	closing  atomic.Bool   // what is sent now is no sample
 	looked   chan struct{} // see takeTurns
 	reports  chan stamp.Report
-	done     chan struct{} // closed when every awaited sample has a reply
+	done     chan struct{} // closed when every awaited sample is settled
 	once     sync.Once
+	sendErr  error // the sender's, the first
 
 	// The receiver's.
-	stamped  int // measured samples by kernel stamps
-	aside    int // measured samples whose kernel stamps were missing or set aside
+	stamping stamping
 	estimate stamp.ErrorEstimate
 	arrivals arrivals
 	quoted   [64]byte // of entries read while a reply is in the other buffer
@@ -60,7 +62,7 @@ func newFlight(l *stampLink, rec *record, clocks func() socket.Clocks, begin int
 	n := len(rec.samples)
 	f := &flight{
 		stampLink: l, rec: rec, clocks: clocks, begin: begin, warm: rec.spec.Warmup,
-		departed: make([]stampSent, n), left: make([]int64, n),
+		departed: make([]stampSent, n), left: make([]int64, n), ended: make([]atomic.Bool, n),
 		looked: make(chan struct{}, 1), reports: make(chan stamp.Report, 1), done: make(chan struct{}),
 		arrivals: newArrivals(rec.spec.Count, l.mode),
 	}
@@ -78,7 +80,7 @@ func newFlight(l *stampLink, rec *record, clocks func() socket.Clocks, begin int
 
 func (f *flight) sequence(i int) uint32 {
 	if i < f.warm {
-		return warmupFrom + uint32(i)
+		return stamp.WarmupFrom + uint32(i)
 	}
 	return uint32(i - f.warm)
 }
@@ -86,8 +88,8 @@ func (f *flight) sequence(i int) uint32 {
 // index is the sample with that sequence number, if it was sent.
 func (f *flight) index(sequence uint32) (int, bool) {
 	i := int(int64(sequence) + int64(f.warm))
-	if sequence >= warmupFrom {
-		if i = int(sequence - warmupFrom); i >= f.warm {
+	if sequence >= stamp.WarmupFrom {
+		if i = int(sequence - stamp.WarmupFrom); i >= f.warm {
 			return 0, false
 		}
 	}
@@ -99,7 +101,7 @@ func (f *flight) request(i int) stamp.Request {
 }
 
 // send sends sample i. It allocates nothing. A sample that the system would not send is a
-// failure of its own, and the next may do better.
+// failure of its own (see notSent), and the next may do better.
 func (f *flight) send(i int) bool {
 	s, d := &f.rec.samples[i], &f.departed[i]
 	d.t1 = stamp.NTP(f.clocks().Realtime)
@@ -113,15 +115,41 @@ func (f *flight) send(i int) bool {
 	s.sent.Store(max(d.clocks.Monotonic-f.begin, 0))
 	number, err := f.d.Send(f.out)
 	if err != nil {
-		s.sent.Store(notYet)
-		s.failure = failureOf(err)
-		return !errors.Is(err, net.ErrClosed) && !errors.Is(err, errDeadline)
+		return f.failedToSend(i, err)
 	}
 	if number != next {
 		f.owner[number%numbered].Store(int64(i))
 	}
 	f.latest.Store(int64(i))
 	return true
+}
+
+// failedToSend says whether it is worth sending the next sample.
+func (f *flight) failedToSend(i int, err error) bool {
+	if errors.Is(err, net.ErrClosed) || errors.Is(err, errDeadline) { // the run is over before it left
+		f.rec.samples[i].sent.Store(notYet)
+		return false
+	}
+	if f.sendErr == nil {
+		f.sendErr = err
+	}
+	if f.ended[i].CompareAndSwap(false, true) {
+		f.rec.samples[i].notSent(err)
+		f.settle(i)
+	}
+	return true
+}
+
+// settle counts sample i, which was ended just now, as done with.
+func (f *flight) settle(i int) {
+	for last := f.newest.Load(); int64(i) > last && !f.newest.CompareAndSwap(last, int64(i)); last = f.newest.Load() {
+	}
+	f.settled.Add(1)
+	f.lookWhetherDone()
+	select {
+	case f.looked <- struct{}{}:
+	default:
+	}
 }
 
 // sentAll tells the receiver that no more than n samples will be sent.
@@ -133,7 +161,7 @@ func (f *flight) sentAll(n int) {
 // lookWhetherDone is called by both goroutines after each has stored its number, so that one of
 // them sees the other's.
 func (f *flight) lookWhetherDone() {
-	if f.answered.Load() >= f.awaited.Load() {
+	if f.settled.Load() >= f.awaited.Load() {
 		f.once.Do(func() { close(f.done) })
 	}
 }
@@ -172,6 +200,9 @@ func (f *flight) heed(quoted []byte) {
 		}
 		return
 	}
+	if n.ICMPType == 0 { // this machine's own error, which sending returns as well
+		return
+	}
 	i := f.latest.Load()
 	if n.Quoted >= 4 { // else who sent the error has not quoted enough to tell, so it was the newest
 		named, ok := f.index(binary.BigEndian.Uint32(quoted))
@@ -183,13 +214,14 @@ func (f *flight) heed(quoted []byte) {
 	f.blame(i, failureOf(n.Error))
 }
 
-// blame gives sample i a failure, which a reply to it would still make good.
+// blame gives sample i a failure and does not wait for its reply, which would still make it good.
 func (f *flight) blame(i int64, failure wire.Failure) {
 	if i == notYet || f.closing.Load() {
 		return
 	}
-	if s := &f.rec.samples[i]; s.rtt == notYet {
-		s.failure = failure
+	if f.ended[i].CompareAndSwap(false, true) {
+		f.rec.samples[i].failure = failure
+		f.settle(int(i))
 	}
 }
 
@@ -199,7 +231,7 @@ func (f *flight) take(now socket.Clocks) {
 	b := f.in[:f.packet.Bytes]
 	if f.mode == stamp.Authenticated {
 		if report, sequence, isControl, verified := f.report(b); isControl {
-			if verified && sequence >= closingFrom {
+			if verified && sequence >= stamp.ClosingFrom {
 				select {
 				case f.reports <- report:
 				default:
@@ -219,19 +251,16 @@ func (f *flight) take(now socket.Clocks) {
 	if !ok || !r.Answers(f.request(i)) {
 		return
 	}
-	if f.left[i] == 0 && f.packet.At != 0 {
+	if f.left[i] == 0 && f.packet.At != 0 && f.stamping.asks() {
 		f.lookForDeparture(i)
 	}
 	first := f.reckon(i, r, now)
 	f.estimate = r.Estimate
 	f.arrivals.add(i-f.warm, r, first)
 	if first {
-		f.newest.Store(max(f.newest.Load(), int64(i)))
 		f.answered.Add(1)
-		f.lookWhetherDone()
-		select {
-		case f.looked <- struct{}{}:
-		default:
+		if f.ended[i].CompareAndSwap(false, true) {
+			f.settle(i)
 		}
 	}
 }

@@ -32,9 +32,11 @@ func TestUDPWhatDoesNotVerifyLeavesNoTrace(t *testing.T) {
 		func(b []byte) []byte { return proper(b, key, func(a *stamp.Reply) { a.SenderSequence += 1 }) },
 		func(b []byte) []byte { return proper(b, key, func(a *stamp.Reply) { a.SenderSequence = 5000 }) },
 		func(b []byte) []byte {
-			return proper(b, key, func(a *stamp.Reply) { a.SenderSequence = warmupFrom + 3 })
+			return proper(b, key, func(a *stamp.Reply) { a.SenderSequence = stamp.WarmupFrom + 3 })
 		},
-		func(b []byte) []byte { return proper(b, key, func(a *stamp.Reply) { a.SenderSequence = controlFrom }) },
+		func(b []byte) []byte {
+			return proper(b, key, func(a *stamp.Reply) { a.SenderSequence = stamp.ControlFrom })
+		},
 		func(b []byte) []byte { return proper(b, key, func(a *stamp.Reply) { a.T1++ }) },
 		func(b []byte) []byte { return proper(b, key, func(a *stamp.Reply) { a.SSID++ }) },
 		func(b []byte) []byte { return nil },
@@ -43,7 +45,7 @@ func TestUDPWhatDoesNotVerifyLeavesNoTrace(t *testing.T) {
 		q, _ := stamp.ParseRequest(b, stamp.Authenticated)
 		if c, ok := stamp.ParseControl(b); ok {
 			reply := make([]byte, stamp.ControlBytes)
-			if q.Sequence >= closingFrom { // a report on another session
+			if q.Sequence >= stamp.ClosingFrom { // a report on another session
 				c.Session[0]++
 			}
 			key.PutControlReply(reply, stamp.ReplyTo(q, 64), c.Session, stamp.Report{Received: 3})
@@ -107,7 +109,7 @@ func TestUDPOnlyStampsThatCanBeASamplesAreItsOwn(t *testing.T) {
 	} {
 		f := flight{stampLink: &stampLink{}, left: []int64{c.left}}
 		f.packet.At = c.at
-		if got := f.kernelHas(0, user); got != c.belongs {
+		if got := f.isStamped(0, user, false); got != c.belongs {
 			t.Errorf("%s: %t, want %t", c.name, got, c.belongs)
 		}
 	}

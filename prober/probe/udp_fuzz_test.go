@@ -21,7 +21,7 @@ func flown(mode stamp.Mode) *flight {
 		f.departed[i] = stampSent{clocks: socket.Clocks{Realtime: 1_790_000_000e9 + int64(i), Monotonic: 1000}, t1: stamp.NTP(1_790_000_000e9 + int64(i))}
 		f.rec.samples[i].sent.Store(1000)
 	}
-	l.asked[byte(closingFrom&0xFF)].Store(1)
+	l.asked[byte(stamp.ClosingFrom&0xFF)].Store(1)
 	return f
 }
 
@@ -47,7 +47,7 @@ func udpReplies() [][]byte {
 			all = append(all, b)
 		}
 	}
-	q := stamp.Request{Sequence: closingFrom, T1: 1, Estimate: stamp.UnknownError, SSID: testSession.SSID()}
+	q := stamp.Request{Sequence: stamp.ClosingFrom, T1: 1, Estimate: stamp.UnknownError, SSID: testSession.SSID()}
 	control := make([]byte, stamp.ControlBytes)
 	key.PutControlReply(control, stamp.ReplyTo(q, 64), testSession, stamp.Report{Received: 1 << 31, Duplicates: 1 << 31})
 	return append(all, control)

@@ -15,14 +15,9 @@ import (
 	"isochrone/prober/wire/stamp"
 )
 
-// Sequence numbers of the udp kind: samples count from 0.
-const (
-	warmupFrom  = 0xF000_0000 // the warm-up's first
-	controlFrom = 0xFFFF_FF00 // the first of 256 for control packets
-	// closingFrom is the first of the control packets that close a session. Openings repeat the
-	// ones before it.
-	closingFrom = 0xFFFF_FFF0
-)
+// readBuffer is how many octets of replies may wait to be received, while this program's machine is
+// busy with others: what finds no room would look like the network's loss.
+const readBuffer = 4 << 20
 
 // stampLink is a udp run's socket, with what one end of a session needs. One goroutine may
 // send and one receive.
@@ -50,6 +45,7 @@ func dialStamp(ctx context.Context, req Request, address netip.AddrPort) (*stamp
 	l := &stampLink{conn: c.(*net.UDPConn), session: req.Session, ssid: req.Session.SSID(), in: make([]byte, 2048)}
 	l.d, err = socket.NewDatagrams(l.conn, socket.Options{Arrivals: true, Departures: true, Errors: true, SendTTL: stamp.TTL})
 	if err == nil {
+		_ = l.conn.SetReadBuffer(readBuffer) // the system may grant less: then it is as it was
 		err = l.conn.SetWriteDeadline(req.Deadline)
 	}
 	if err != nil {
@@ -82,7 +78,7 @@ func (l *stampLink) report(b []byte) (report stamp.Report, sequence uint32, isCo
 	asked := stamp.Timestamp(l.asked[byte(r.SenderSequence)].Load())
 	q := stamp.Request{Sequence: r.SenderSequence, T1: asked, Estimate: stamp.UnknownError, SSID: l.ssid}
 	verified = l.verifier.VerifyControl(b) && c.Recognized && c.Session == l.session && asked != 0 &&
-		r.SenderSequence >= controlFrom && r.Answers(q)
+		r.SenderSequence >= stamp.ControlFrom && r.Answers(q)
 	return c.Report, r.SenderSequence, true, verified
 }
 
@@ -100,7 +96,7 @@ func (p *Prober) open(ctx context.Context, l *stampLink, req Request) error {
 	var said error // by ICMP, and not followed by silence
 	unproved := false
 	for attempt := uint32(0); ; attempt++ {
-		if err := l.ask(controlFrom + attempt%(closingFrom-controlFrom)); err != nil && failureOf(err) == wire.FailureLocal {
+		if err := l.ask(stamp.ControlFrom + attempt%(stamp.ClosingFrom-stamp.ControlFrom)); err != nil && failureOf(err) == wire.FailureLocal {
 			return fmt.Errorf("opening a session at %q: %w", l.conn.RemoteAddr(), err)
 		} else if err != nil {
 			said = err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"isochrone/prober/wire"
+	"isochrone/prober/wire/stamp"
 )
 
 // treatment is what the proxy does to one packet.
@@ -57,10 +58,10 @@ func (p *proxy) start(t *testing.T, target string) string {
 			packet := append([]byte(nil), b[:n]...)
 			sequence := binary.BigEndian.Uint32(packet[sequenceAt:])
 			how, named := by[sequence]
-			if !named && sequence < warmupFrom {
+			if !named && sequence < stamp.WarmupFrom {
 				how = rest
 			}
-			if p.closings && sequence >= closingFrom {
+			if p.closings && sequence >= stamp.ClosingFrom {
 				how.drop = true
 			}
 			switch {

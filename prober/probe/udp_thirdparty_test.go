@@ -34,7 +34,7 @@ func (r *thirdParty) answer(b []byte) []byte {
 	if r.noSSID {
 		a.SSID = 0
 	}
-	a.Estimate, a.T2 = stamp.UnknownError.WithPTP(), stamp.PTP(received)
+	a.Estimate, a.T2 = stamp.UnknownError|1<<14, stamp.PTP(received) // bit Z
 	reply := append([]byte(nil), b...)
 	a.T3 = stamp.PTP(time.Now().UnixNano())
 	stamp.PutReply(reply, stamp.Unauthenticated, a)

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"time"
 
+	"isochrone/prober/socket"
 	"isochrone/prober/wire"
 )
 
@@ -71,14 +71,14 @@ func answer(c channel, g *grant) error {
 	rest := padding[:g.session.ResponseBytes-len(out)]
 	for ; g.remaining > 0; g.remaining-- {
 		sequence, err := readRequest(c, in, g.session.RequestBytes)
-		held := time.Now() // from here the request is ours
+		held := socket.Now() // from here the request is ours
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("reading request %d: %w", g.answered, err)
 		}
-		wire.PutResponse(out, sequence, time.Since(held))
+		wire.PutResponse(out, sequence, socket.Now().Sub(held))
 		if err := c.WriteParts(out, rest); err != nil {
 			return fmt.Errorf("writing response %d: %w", g.answered, err)
 		}

@@ -8,12 +8,14 @@ import (
 )
 
 // A reflector with a shared secret has no app that lists sessions: an id that it does not know may
-// have been made by the secret's holder, and is then granted on first sight. What a replay of an
-// old opening could gain is little (replies no larger than its requests, to nobody but itself), and
-// an id is good only near the time that it names.
+// have been made by the secret's holder, and is then granted on first sight; an id is good only near the
+// time that it names.
 //
-// With the process goes what it has seen: who recorded an opening can repeat it once after a
-// restart within sharedSkew. To refuse ids that were made before the start, as the app's
+// With the process goes what it has seen: who recorded an opening can repeat it, once, after a
+// restart within sharedSkew. That gains little. Over tcp the replies go to whoever made the
+// connection. Over udp, where the samples can be repeated too, they go to the address that the
+// repeated opening was sent from, which may be forged: at most maxAnswers to each packet, each of
+// its size. To refuse ids that were made before the start, as the app's
 // sessions are, would refuse everybody whose clock is slow.
 const (
 	// sharedSkew is how far the time in a session's id may be from this machine's clock.

@@ -123,7 +123,7 @@ func (s *stampServer) answer(b []byte, p *socket.Packet, now moment) (reply []by
 	a.T2, a.Estimate = stamp.NTP(received), s.clockEstimate(now)
 	s.door.mu.Lock()
 	defer s.door.mu.Unlock()
-	if c, ok := stamp.ParseControl(b); ok && q.Sequence >= controlFrom {
+	if c, ok := stamp.ParseControl(b); ok && q.Sequence >= stamp.ControlFrom {
 		session, admitted, reason := s.door.stampEnter(b, c, q, p, now)
 		if reason != "" {
 			return nil, admitted, reason
@@ -142,8 +142,7 @@ func (s *stampServer) answer(b []byte, p *socket.Packet, now moment) (reply []by
 	reply = s.out[:len(b)]
 	stamp.PutReply(reply, stamp.Authenticated, a)
 	session.auth.Reflect(reply, b, stamp.Authenticated, nil)
-	a.T3 = stamp.NTP(time.Now().UnixNano()) // the digest and the way to the device come after it
-	stamp.PutReply(reply, stamp.Authenticated, a)
+	stamp.PutSent(reply, stamp.Authenticated, stamp.NTP(time.Now().UnixNano())) // the digest and the way to the device come after it
 	session.auth.Sign(reply)
 	return reply, nil, ""
 }

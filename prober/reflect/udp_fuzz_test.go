@@ -46,7 +46,7 @@ func packets(h *hand) [][]byte {
 	reply := h.give(h.own.sample(1), h.remote)
 	all := [][]byte{
 		nil, make([]byte, 44), make([]byte, 112), make([]byte, stamp.ControlBytes), make([]byte, 1452), make([]byte, 1453),
-		h.own.sample(0), h.own.sample(99), h.own.sample(100), h.own.sample(warmupFrom), h.own.sample(controlFrom), h.own.sample(0)[:112],
+		h.own.sample(0), h.own.sample(99), h.own.sample(100), h.own.sample(stamp.WarmupFrom), h.own.sample(stamp.ControlFrom), h.own.sample(0)[:112],
 		h.own.control(0), h.own.control(255), h.other.control(0), h.other.sample(0), bytes.Clone(reply),
 	}
 	control := h.own.control(3)

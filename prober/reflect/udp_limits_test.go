@@ -131,7 +131,7 @@ func TestAUDPSessionsRepliesAreBoundedInAll(t *testing.T) {
 	s.reports(t, 0)
 	for range 3 {
 		s.answered(t, 0)
-		s.answered(t, warmupFrom+1)
+		s.answered(t, stamp.WarmupFrom+1)
 	}
 	s.send(t, s.sample(1))
 	r.expect(t, 1, map[Reason]int{ReasonExhausted: 1})

@@ -9,12 +9,6 @@ import (
 	"isochrone/prober/wire/stamp"
 )
 
-// Sequence numbers of the udp kind; the samples' begin at 0.
-const (
-	warmupFrom  = 0xF000_0000 // the warm-up's first
-	controlFrom = 0xFFFF_FF00 // the first of 256 for control packets
-)
-
 const (
 	// maxAnswers is how often one sequence number is answered. A copy that the network made is, so
 	// that it shows; more are a replay.
@@ -66,10 +60,10 @@ func tracked(s *wire.Session) int { return (s.MaxRequests + min(s.MaxRequests, m
 
 // sample decides over a sample that was verified, and counts it.
 func (s *stampSession) sample(sequence uint32) (reply uint32, reason Reason) {
-	warmup := sequence >= warmupFrom
+	warmup := sequence >= stamp.WarmupFrom
 	before, ok := 0, false
 	if warmup {
-		before, ok = s.warmup.add(sequence - warmupFrom)
+		before, ok = s.warmup.add(sequence - stamp.WarmupFrom)
 	} else if before, ok = s.samples.add(sequence); ok {
 		s.count(sequence, before > 0)
 	}
@@ -104,7 +98,7 @@ func (s *stampSession) count(sequence uint32, again bool) {
 
 // opened decides over a control packet that was verified.
 func (s *stampSession) opened(sequence uint32) Reason {
-	switch before, _ := s.control.add(sequence - controlFrom); {
+	switch before, _ := s.control.add(sequence - stamp.ControlFrom); {
 	case before >= maxAnswers:
 		return ReasonReplayed
 	case s.controls >= maxControl:

@@ -84,7 +84,7 @@ func (s *source) sample(sequence uint32) []byte {
 // control is a control packet, the attempt-th.
 func (s *source) control(attempt uint32) []byte {
 	b := make([]byte, stamp.ControlBytes)
-	s.key.PutControl(b, s.request(controlFrom+attempt), s.session.ID)
+	s.key.PutControl(b, s.request(stamp.ControlFrom+attempt), s.session.ID)
 	return b
 }
 
@@ -140,7 +140,7 @@ func (s *source) reports(t *testing.T, attempt uint32) stamp.Report {
 	b := s.ask(t, s.control(attempt))
 	c, ok := stamp.ParseControl(b)
 	a, _ := stamp.ParseReply(b, stamp.Authenticated)
-	if !ok || !s.key.VerifyControl(b) || !c.Recognized || c.Session != s.session.ID || !a.Answers(s.request(controlFrom+attempt)) || a.Sequence != a.SenderSequence {
+	if !ok || !s.key.VerifyControl(b) || !c.Recognized || c.Session != s.session.ID || !a.Answers(s.request(stamp.ControlFrom+attempt)) || a.Sequence != a.SenderSequence {
 		t.Fatalf("a control packet was answered with %+v, %+v", a, c)
 	}
 	return c.Report
@@ -164,7 +164,7 @@ func TestAUDPSessionCountsWhatItAnswers(t *testing.T) {
 	if got := s.reports(t, 0); got != (stamp.Report{}) {
 		t.Errorf("at first it reports %+v", got)
 	}
-	if n := s.answered(t, warmupFrom); n != warmupFrom {
+	if n := s.answered(t, stamp.WarmupFrom); n != stamp.WarmupFrom {
 		t.Errorf("the warm-up's reply is number %#x, want the sample's own", n)
 	}
 	for n, sequence := range []uint32{0, 1, 4, 3, 2, 5, 5, 0} {
@@ -207,7 +207,7 @@ func TestAUDPReflectorAnswersNoStranger(t *testing.T) {
 		"a sample of another size":         {own, own.sample(2)[:199], ReasonWrongSize},
 		"a sample of the smallest size":    {own, own.sample(2)[:112], ReasonWrongSize},
 		"a sample beyond the last":         {own, own.sample(100), ReasonExhausted},
-		"a warm-up beyond the last":        {own, own.sample(warmupFrom + 100), ReasonExhausted},
+		"a warm-up beyond the last":        {own, own.sample(stamp.WarmupFrom + 100), ReasonExhausted},
 		"its own reply":                    {own, overheard, ReasonOwnReply},
 		"an unauthenticated packet":        {own, make([]byte, 44), ReasonMalformed},
 		"an empty packet":                  {own, nil, ReasonMalformed},
@@ -222,7 +222,7 @@ func TestAUDPReflectorAnswersNoStranger(t *testing.T) {
 		}(), ReasonWrongSize},
 		"an opening with another SSID": {sourceOfSession(t, r.address, other), func() []byte {
 			s := sourceOfSession(t, r.address, other)
-			q := s.request(controlFrom)
+			q := s.request(stamp.ControlFrom)
 			q.SSID++
 			b := make([]byte, stamp.ControlBytes)
 			s.key.PutControl(b, q, other.ID)
@@ -249,14 +249,14 @@ func TestAUDPReplayDrawsTwoFurtherReplies(t *testing.T) {
 	s.reports(t, 0)
 	for range 3 {
 		s.answered(t, 7)
-		s.answered(t, warmupFrom+1)
+		s.answered(t, stamp.WarmupFrom+1)
 	}
 	s.reports(t, 1)
 	s.reports(t, 1)
 	s.reports(t, 1)
 	for range 10 {
 		s.send(t, s.sample(7))
-		s.send(t, s.sample(warmupFrom+1))
+		s.send(t, s.sample(stamp.WarmupFrom+1))
 		s.send(t, s.control(1))
 	}
 	r.expect(t, 1, map[Reason]int{ReasonReplayed: 30})

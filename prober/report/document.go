@@ -24,7 +24,7 @@ type Document struct {
 	Version       int      `json:"version" xml:"version,attr"`
 	ProberVersion string   `json:"prober_version" xml:"prober_version"`
 
-	Target string `json:"target" xml:"target"` // as it was asked for
+	Target string `json:"target" xml:"target"` // as it was asked for; see the function Target
 	// Address is what was measured, after name resolution; empty when it was never known.
 	Address string    `json:"address,omitempty" xml:"address,omitempty"`
 	Kind    wire.Kind `json:"kind" xml:"kind"`
@@ -131,7 +131,7 @@ type HTTP struct {
 	FirstByteP50US *Microseconds `json:"first_byte_p50_us" xml:"first_byte_p50_us,omitempty"`
 	NetworkP50US   *Microseconds `json:"network_p50_us" xml:"network_p50_us,omitempty"`
 	NetworkP99US   *Microseconds `json:"network_p99_us" xml:"network_p99_us,omitempty"`
-	BelowRTTCount  int           `json:"below_rtt_count" xml:"below_rtt_count"`
+	BelowRTTCount  *int          `json:"below_rtt_count" xml:"below_rtt_count,omitempty"`
 }
 
 // Noise is what the measurement itself added, or may have.
@@ -149,4 +149,5 @@ type Noise struct {
 	ClockErrorUS       *Microseconds `json:"clock_error_us" xml:"clock_error_us,omitempty"`
 	TargetClockErrorUS *Microseconds `json:"target_clock_error_us" xml:"target_clock_error_us,omitempty"`
 	ClockStepCount     *int          `json:"clock_step_count" xml:"clock_step_count,omitempty"`
+	UnstampedCount     *int          `json:"unstamped_count" xml:"unstamped_count,omitempty"`
 }

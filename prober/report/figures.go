@@ -26,7 +26,7 @@ func Of(in Input) Document {
 	s := summary.Of(&run, &in.Provenance)
 	d := Document{
 		Format: Format, Version: Version, ProberVersion: in.Provenance.ProberVersion,
-		Target: in.Target, Address: run.Address, Kind: run.Kind, Spec: specOf(in.Spec),
+		Target: Target(in.Target), Address: run.Address, Kind: run.Kind, Spec: specOf(in.Spec),
 		Started: run.Start, Ended: run.End, Interrupted: in.Interrupted,
 		Failure: run.Failure, Detail: Visible(run.Detail), Failures: failuresOf(s),
 		Counts: run.Counts,
@@ -141,6 +141,6 @@ func noiseOf(n summary.Noise, r *wire.Run, p wire.Provenance) Noise {
 	return Noise{
 		LatenessP50US: us(n.LatenessP50), LatenessP99US: us(n.LatenessP99), LatenessMaxUS: us(n.LatenessMax),
 		ClientP50US: us(n.ClientP50), ClientP99US: us(n.ClientP99), ServerP50US: us(n.ServerP50), ServerP99US: us(n.ServerP99),
-		CPUStealRatio: p.CPUStealRatio, ClockErrorUS: usOf(p.ClockErrorNS), TargetClockErrorUS: usOf(r.TargetClockErrorNS), ClockStepCount: r.ClockSteps,
+		CPUStealRatio: p.CPUStealRatio, ClockErrorUS: usOf(p.ClockErrorNS), TargetClockErrorUS: usOf(r.TargetClockErrorNS), ClockStepCount: r.ClockSteps, UnstampedCount: r.Unstamped,
 	}
 }

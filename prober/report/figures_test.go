@@ -169,3 +169,35 @@ func TestTheTextSaysWhatAClosedLoopCannotSee(t *testing.T) {
 		t.Errorf("a note in an open loop:\n%s", Text(d))
 	}
 }
+
+func TestATargetIsShownWithoutItsQuery(t *testing.T) {
+	for text, want := range map[string]string{
+		"10.0.0.4": "10.0.0.4", "db.example.com:5432": "db.example.com:5432", "[fe80::1%eth0]:80": "[fe80::1%eth0]:80",
+		"https://example.com/": "https://example.com/", "http://[::1]:8080": "http://[::1]:8080", "https://example.com/a%2Fb": "https://example.com/a%2Fb",
+		"https://example.com/a?token=s3cret#s3cret": "https://example.com/a?…", "https://example.com/a#s3cret": "https://example.com/a",
+		"https://me:s3cret@example.com/": "https://example.com/", "https://me:s3%cret@example.com/": "URL",
+	} {
+		if got := Target(text); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
+		}
+	}
+	if d := Of(Input{Target: "https://example.com/?token=s3cret", Run: wire.Run{Kind: wire.KindHTTP}}); d.Target != "https://example.com/?…" {
+		t.Errorf("the document's target is %q", d.Target)
+	}
+}
+
+func TestASmallLossIsNotShownAsNone(t *testing.T) {
+	for ratio, want := range map[float64]string{0: "0.00 %", 0.0000384: "0.0038 %", 0.0001: "0.01 %", 0.25: "25.00 %", 1: "100.00 %"} {
+		if got := percent(&ratio); got != want {
+			t.Errorf("%v is shown as %q, want %q", ratio, got, want)
+		}
+	}
+}
+
+func TestWhatIsNotPermittedHasTheSystemsOwnRemedy(t *testing.T) {
+	for system, want := range map[string]string{"linux": "CAP_NET_RAW", "windows": "administrator", "darwin": "root"} {
+		if got := permission(system); !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want it to name %q", system, got, want)
+		}
+	}
+}

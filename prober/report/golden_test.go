@@ -57,7 +57,7 @@ func full() Document {
 		},
 		HTTP: &HTTP{
 			DNSP50US: ptr[Microseconds](1_000), ConnectP50US: ptr[Microseconds](20_000), TLSP50US: ptr[Microseconds](41_000),
-			FirstByteP50US: ptr[Microseconds](25_000), NetworkP50US: ptr[Microseconds](20_100), NetworkP99US: ptr[Microseconds](30_000), BelowRTTCount: 2,
+			FirstByteP50US: ptr[Microseconds](25_000), NetworkP50US: ptr[Microseconds](20_100), NetworkP99US: ptr[Microseconds](30_000), BelowRTTCount: ptr(2),
 		},
 		Timestamps: wire.TimestampsKernel,
 		TCPInfo: &wire.TCPInfo{
@@ -67,7 +67,7 @@ func full() Document {
 		Noise: Noise{
 			LatenessP50US: ptr[Microseconds](1), LatenessP99US: ptr[Microseconds](900), LatenessMaxUS: ptr[Microseconds](6_000), ClientP50US: ptr[Microseconds](30),
 			ClientP99US: ptr[Microseconds](80), ServerP50US: ptr[Microseconds](12), ServerP99US: ptr[Microseconds](45), CPUStealRatio: ptr(0.0123),
-			ClockErrorUS: ptr[Microseconds](150), TargetClockErrorUS: ptr[Microseconds](100), ClockStepCount: ptr(2),
+			ClockErrorUS: ptr[Microseconds](150), TargetClockErrorUS: ptr[Microseconds](100), ClockStepCount: ptr(2), UnstampedCount: ptr(3),
 		},
 		Degraded:  []summary.Reason{summary.ReasonLateSends, summary.ReasonClockStep},
 		Histogram: &Histogram{Buckets: []Bucket{{20_000.5, 40_000, 989}, {40_000, 60_000, 0}, {60_000, 99_999.999, 11}}},

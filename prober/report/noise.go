@@ -50,7 +50,10 @@ func noise(w *bytes.Buffer, d Document) {
 		fmt.Fprintf(w, "the hypervisor took %s of this machine's time\n", percent(n.CPUStealRatio))
 	}
 	if n.ClockStepCount != nil && *n.ClockStepCount > 0 {
-		fmt.Fprintf(w, "%d samples were clocked by this program instead: no kernel time stamp of theirs could be used\n", *n.ClockStepCount)
+		fmt.Fprintf(w, "%d samples were clocked by this program instead: a wall clock was set while they were on their way\n", *n.ClockStepCount)
+	}
+	if n.UnstampedCount != nil && *n.UnstampedCount > 0 {
+		fmt.Fprintf(w, "%d samples were clocked by this program instead: the kernel gave no time stamp for them\n", *n.UnstampedCount)
 	}
 	if d.Spec.ClosedLoop {
 		w.WriteString("a closed loop cannot see how long a stall was; use -i\n")

@@ -3,6 +3,8 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"net/url"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -99,7 +101,7 @@ func Remedy(kind wire.Kind, f wire.Failure, keyed bool) string {
 	case wire.FailureTLS:
 		return "see that the server's certificate is valid for the name, or that it speaks TLS on that port at all"
 	case wire.FailureNotPermitted:
-		return "grant CAP_NET_RAW, or widen net.ipv4.ping_group_range, or use --kind connect, which needs no privilege"
+		return permission(runtime.GOOS) + ", or use --kind connect, which needs no privilege"
 	case wire.FailureReset:
 		return "something cut the connection: a firewall, or a service that is full"
 	case wire.FailureProtocol:
@@ -112,6 +114,17 @@ func Remedy(kind wire.Kind, f wire.Failure, keyed bool) string {
 	return ""
 }
 
+// permission is how a system lets a program send echo requests.
+func permission(system string) string {
+	switch system {
+	case "linux":
+		return "grant CAP_NET_RAW, or widen net.ipv4.ping_group_range"
+	case "windows":
+		return "run this program as an administrator"
+	}
+	return "run this program as root"
+}
+
 func transport(kind wire.Kind) string {
 	switch kind {
 	case wire.KindICMP:
@@ -120,6 +133,24 @@ func transport(kind wire.Kind) string {
 		return "UDP"
 	}
 	return "TCP"
+}
+
+// Target is a target as it is shown: of a URL the scheme, host and path. A query may hold a
+// secret, and reports are passed on: "?…" stands for it.
+func Target(text string) string {
+	if !strings.Contains(text, "://") {
+		return text
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return "URL" // nobody knows which part of it is which
+	}
+	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
+	out := shown.String()
+	if u.RawQuery != "" || u.ForceQuery {
+		out += "?…"
+	}
+	return out
 }
 
 // Visible replaces what could steer a terminal: parts of a text may come from another machine.
@@ -157,7 +188,11 @@ func percent(ratio *float64) string {
 	if ratio == nil {
 		return "-"
 	}
-	return strconv.FormatFloat(*ratio*100, 'f', 2, 64) + " %"
+	places := 2
+	if *ratio > 0 && *ratio < 0.0001 { // 0.00 % would say none
+		places = 4
+	}
+	return strconv.FormatFloat(*ratio*100, 'f', places, 64) + " %"
 }
 
 // Describe says how a spec measures. during, if it is set, is when it ends whatever its count.

@@ -28,6 +28,7 @@ type Datagrams struct {
 	result   error
 	receive  func(fd uintptr) bool
 	try      func(fd uintptr)
+	look     func(fd uintptr)
 	reply    func(fd uintptr) bool
 	answer   answer
 
@@ -49,6 +50,7 @@ func NewDatagrams(c syscall.Conn, o Options) (*Datagrams, error) {
 	d := &Datagrams{raw: raw, options: o, receiver: NewReceiver()}
 	d.receive = func(fd uintptr) bool { return d.receiveOne(fd) }
 	d.try = func(fd uintptr) { d.receiveOne(fd) }
+	d.look = func(fd uintptr) { d.result = d.receiver.Notice(fd, d.into, d.notice) }
 	d.reply = func(fd uintptr) bool {
 		d.result = d.answer.send(fd, d.receiver, d.into)
 		return !errors.Is(d.result, ErrWait)
@@ -93,15 +95,15 @@ func isNotPollable(err error) bool {
 	return errors.As(err, &op) && op.Err != nil && op.Err.Error() == "not pollable"
 }
 
-// Notice reads one entry of the error queue, without waiting: ErrWait says that there is none.
+// Notice reads one entry of the error queue, without waiting: ErrWait says that there is none. Only
+// the goroutine that receives may call it.
 func (d *Datagrams) Notice(b []byte, n *Notice) error {
 	*n = Notice{}
-	var failed error
-	err := d.raw.Control(func(fd uintptr) { failed = d.receiver.Notice(fd, b, n) })
-	if err == nil {
-		err = failed
+	d.into, d.notice = b, n
+	if err := d.raw.Control(d.look); err != nil {
+		return err
 	}
-	return err
+	return d.result
 }
 
 // receiveOne reads an entry or a packet. It returns false if there is neither.

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"syscall"
-	"time"
 )
 
 // Stamps says whether this system has kernel time stamps. What package net offers here has none.
@@ -20,9 +19,6 @@ func Set(syscall.RawConn, Options) error { return nil }
 
 // PromptTimers has nothing to set.
 func PromptTimers() error { return nil }
-
-// Await is not to be had without kernel support.
-func Await(uintptr, time.Time) (bool, error) { return false, errors.ErrUnsupported }
 
 // Receiver cannot receive here.
 type Receiver struct{}

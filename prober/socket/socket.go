@@ -61,7 +61,7 @@ type Clocks struct {
 	Monotonic int64 // nanoseconds since the program's start
 }
 
-var origin = time.Now()
+var origin = Now()
 
 // readingTakes is longer than a reading takes unless the thread was interrupted in it.
 const readingTakes = 20 * time.Microsecond
@@ -70,14 +70,17 @@ const readingTakes = 20 * time.Microsecond
 // between the two would look like a step of the clock, so it is made again.
 func ReadClocks() Clocks {
 	for attempt := 0; ; attempt++ {
-		before := time.Since(origin)
-		now := time.Now() // reads both
+		before := Now().Sub(origin)
+		now := Now() // reads both
 		monotonic := now.Sub(origin)
 		if monotonic-before < readingTakes || attempt == 3 {
 			return Clocks{Realtime: now.UnixNano(), Monotonic: int64(monotonic)}
 		}
 	}
 }
+
+// Monotonic is the instant t, which has a monotonic reading, as Clocks.Monotonic gives it.
+func Monotonic(t time.Time) int64 { return int64(t.Sub(origin)) }
 
 // Offset is realtime − monotonic. It changes only when the clock is set, or slewed.
 func (c Clocks) Offset() int64 { return c.Realtime - c.Monotonic }

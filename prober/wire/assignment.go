@@ -203,9 +203,12 @@ type AssignedRun struct {
 	// as the source resolves the URL's host and measures that too.
 	Address string `json:"address,omitempty"`
 	// URL is what an http run asks for.
-	URL     string    `json:"url,omitempty"`
-	Session SessionID `json:"session,omitzero"`
-	Key     Key       `json:"key,omitzero"`
+	URL string `json:"url,omitempty"`
+	// Loopback lets an http run connect to its source's own loopback addresses, when the URL's
+	// host is or resolves to one.
+	Loopback bool      `json:"loopback,omitempty"`
+	Session  SessionID `json:"session,omitzero"`
+	Key      Key       `json:"key,omitzero"`
 }
 
 // Session is what a target admits: one authenticated connection of the named kind (for udp: one

@@ -60,10 +60,16 @@ type Run struct {
 	Counts Counts `json:"counts" xml:"counts"`
 	// Timestamps says where the clock of the round trips was read: see the constants.
 	Timestamps Timestamps `json:"timestamps,omitempty" xml:"timestamps,omitempty"`
-	// ClockSteps counts the samples whose kernel time stamps were set aside because the wall
-	// clock was set meanwhile: their round trip is by the monotonic clock. Null where no kernel
-	// time stamps were taken.
+	// ClockSteps counts the received samples whose kernel time stamps were set aside because a wall
+	// clock was set meanwhile, the source's or the target's; Unstamped those for which the kernel gave
+	// no stamp. The round trip of both is by the monotonic clock, and they have no one-way delays.
+	// Null where no kernel time stamps were taken. Where the two are more than half of what was
+	// received, Timestamps is user, and every round trip is by the user's clock.
 	ClockSteps *int `json:"clock_step_count,omitempty" xml:"clock_step_count,omitempty"`
+	Unstamped  *int `json:"unstamped_count,omitempty" xml:"unstamped_count,omitempty"`
+	// LeastConnectNS is the smallest connect phase of an http run, those of the warm-up and of the
+	// request that opens the connection included; where TCPInfo, which knows better, is null.
+	LeastConnectNS *int64 `json:"least_connect_ns,omitempty" xml:"least_connect_ns,omitempty"`
 	// TargetClockErrorNS is the target's own bound on its clock's error against UTC (STAMP's
 	// Error Estimate); null when it does not say, or is not synchronised.
 	TargetClockErrorNS *int64 `json:"target_clock_error_ns,omitempty" xml:"target_clock_error_ns,omitempty"`
@@ -217,8 +223,16 @@ func (r *Run) validate() error {
 	if r.Timestamps != "" && r.Timestamps != TimestampsUser && r.Timestamps != TimestampsKernel {
 		fault("timestamps %q: want %q or %q", cutForError([]byte(r.Timestamps)), TimestampsUser, TimestampsKernel)
 	}
-	if r.ClockSteps != nil && (*r.ClockSteps < 0 || *r.ClockSteps > MaxSamples) || r.TargetClockErrorNS != nil && *r.TargetClockErrorNS < 0 {
-		fault("clock_step_count or target_clock_error_ns cannot be")
+	for _, n := range []*int{r.ClockSteps, r.Unstamped} {
+		if n != nil && (*n < 0 || *n > MaxSamples) {
+			fault("clock_step_count or unstamped_count cannot be %d", *n)
+		}
+	}
+	if r.TargetClockErrorNS != nil && *r.TargetClockErrorNS < 0 {
+		fault("target_clock_error_ns cannot be %d", *r.TargetClockErrorNS)
+	}
+	if r.LeastConnectNS != nil && *r.LeastConnectNS <= 0 {
+		fault("least_connect_ns %d: want more than 0", *r.LeastConnectNS)
 	}
 	if r.Failure == FailureExpired {
 		fault("failure %q is the app's to say", r.Failure)

@@ -55,14 +55,18 @@ type duck struct {
 	} `json:"targets"`
 }
 
-// askDuckDB reads a Parquet file with an engine that is not ours.
-func askDuckDB(t *testing.T, body []byte) duck {
+// askDuckDB reads Parquet files together with an engine that is not ours.
+func askDuckDB(t *testing.T, bodies ...[]byte) duck {
 	t.Helper()
 	root, err := azuritetest.Root()
 	must(t, err)
-	file := filepath.Join(t.TempDir(), "samples.parquet")
-	must(t, os.WriteFile(file, body, 0o600))
-	cmd := exec.CommandContext(background(t), "node", "testdata/duckdb.js", filepath.Join(root, "infra/local/node_modules"), file)
+	args, dir := []string{"testdata/duckdb.js", filepath.Join(root, "infra/local/node_modules")}, t.TempDir()
+	for i, body := range bodies {
+		file := filepath.Join(dir, fmt.Sprintf("samples-%d.parquet", i))
+		must(t, os.WriteFile(file, body, 0o600))
+		args = append(args, file)
+	}
+	cmd := exec.CommandContext(background(t), "node", args...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
+
+	"isochrone/prober/wire"
 )
 
 // network is a range of addresses and what it is for.
@@ -13,19 +16,9 @@ type network struct {
 	use    string
 }
 
-// The ranges that need a rule (IANA's special-purpose registries, RFC 6890).
+// Ranges that need a rule (IANA's special-purpose registries, RFC 6890). Those that are never
+// measured are wire's.
 var (
-	// neverTargets hold no prober anywhere. Link-local addresses reach the instance metadata
-	// service, which hands out the machine's tokens.
-	neverTargets = []network{
-		{netip.MustParsePrefix("0.0.0.0/8"), "unspecified"},
-		{netip.MustParsePrefix("169.254.0.0/16"), "link-local"},
-		{netip.MustParsePrefix("224.0.0.0/4"), "multicast"},
-		{netip.MustParsePrefix("240.0.0.0/4"), "reserved"},
-		{netip.MustParsePrefix("::/128"), "unspecified"},
-		{netip.MustParsePrefix("fe80::/10"), "link-local"},
-		{netip.MustParsePrefix("ff00::/8"), "multicast"},
-	}
 	loopbacks = []network{
 		{netip.MustParsePrefix("127.0.0.0/8"), "loopback"},
 		{netip.MustParsePrefix("::1/128"), "loopback"},
@@ -39,32 +32,20 @@ var (
 		{netip.MustParsePrefix("100.64.0.0/10"), "private"},
 		{netip.MustParsePrefix("fc00::/7"), "private"},
 	}
-	// platform is where every virtual machine of Azure finds the platform itself (name server,
-	// health probes, DHCP). It lies within Azure's public ranges.
-	platform = netip.MustParseAddr("168.63.129.16")
 )
 
 const pathPublic = "public"
 
 // Permits says whether the prober may be measured at an address on a path. host is what it
 // registered, a name or a numeric address; ip is what host resolved to. Either host is one of
-// the path's names, or ip lies in one of its prefixes. Unspecified, link-local, multicast and
-// reserved addresses and Azure's platform address are never permitted; loopback addresses, and
-// private ones on the public path, only with loopback, which is the configuration's Loopback.
+// the path's names, or ip lies in one of its prefixes. What wire.NeverMeasured names is never
+// permitted; loopback addresses, and private ones on the public path, only with loopback, which is
+// the configuration's Loopback. An address of IPv6 that leads to one of IPv4 counts as both.
 func (p Prober) Permits(path, host string, ip netip.Addr, loopback bool) bool {
-	if !ip.IsValid() || ip.Zone() != "" {
+	if refusal(ip, loopback) != "" || path == pathPublic && !loopback && slices.ContainsFunc(wire.Destinations(ip), private) {
 		return false
 	}
 	ip = ip.Unmap()
-	if _, never := within(neverTargets, ip); never || ip == platform {
-		return false
-	}
-	if _, local := within(loopbacks, ip); local && !loopback {
-		return false
-	}
-	if _, private := within(privates, ip); private && path == pathPublic && !loopback {
-		return false
-	}
 	for _, a := range p.Addresses[path] {
 		if a.Name != "" && a.Name == canonicalName(host) || a.Prefix.IsValid() && a.Prefix.Contains(ip) {
 			return true
@@ -73,13 +54,8 @@ func (p Prober) Permits(path, host string, ip netip.Addr, loopback bool) bool {
 	return false
 }
 
-func within(networks []network, ip netip.Addr) (network, bool) {
-	for _, n := range networks {
-		if n.prefix.Contains(ip) {
-			return n, true
-		}
-	}
-	return network{}, false
+func private(ip netip.Addr) bool {
+	return slices.ContainsFunc(privates, func(n network) bool { return n.prefix.Contains(ip) })
 }
 
 func overlapping(networks []network, p netip.Prefix) (network, bool) {
@@ -125,11 +101,11 @@ func parsePrefix(path, text string, loopback bool) (netip.Prefix, error) {
 		return netip.Prefix{}, fmt.Errorf("has bits behind its length: write %s, or %s for the one address",
 			masked, netip.PrefixFrom(p.Addr(), p.Addr().BitLen()))
 	}
-	if n, ok := overlapping(neverTargets, p); ok {
-		return netip.Prefix{}, fmt.Errorf("holds %s addresses (%s), which are never measured: take a narrower prefix", n.use, n.prefix)
+	if r, ok := wire.UnmeasuredWithin(p); ok {
+		return netip.Prefix{}, fmt.Errorf("holds %s addresses (%s), which are never measured: take a narrower prefix", r.Use, r.Prefix)
 	}
-	if p.IsSingleIP() && p.Addr() == platform {
-		return netip.Prefix{}, fmt.Errorf("is the address of Azure's platform, which is never measured")
+	if use := wire.NeverMeasured(p.Addr()); use != "" && p.IsSingleIP() {
+		return netip.Prefix{}, fmt.Errorf("is %s, which is never measured", use)
 	}
 	if n, ok := overlapping(loopbacks, p); ok && !loopback {
 		return netip.Prefix{}, fmt.Errorf("holds loopback addresses (%s), which need loopback: true and everything on one machine", n.prefix)

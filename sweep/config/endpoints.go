@@ -37,11 +37,10 @@ func (c *Config) Endpoint(name string) (Endpoint, bool) {
 }
 
 // Permits says whether the endpoint may be measured at an address that its host resolved to.
-// Unspecified, link-local, multicast and reserved addresses and Azure's platform address are never
-// permitted; loopback addresses only with loopback, which is the configuration's Loopback. Private
-// addresses are permitted on every path: whoever writes sweep.yaml says where the endpoint is.
+// What wire.NeverMeasured names is never permitted; loopback addresses only with loopback, which is
+// the configuration's Loopback. Private addresses are permitted on every path: whoever writes sweep.yaml says where the endpoint is.
 func (e Endpoint) Permits(ip netip.Addr, loopback bool) bool {
-	return ip.IsValid() && refusal(ip, loopback) == ""
+	return refusal(ip, loopback) == ""
 }
 
 // refusal says why nothing is ever sent to an address; it is empty where something may be.
@@ -49,24 +48,13 @@ func refusal(ip netip.Addr, loopback bool) string {
 	if ip.Zone() != "" {
 		return "has a zone, which means something on one machine alone"
 	}
-	ip = ip.Unmap()
-	if n, never := within(neverTargets, ip); never {
-		return "is " + article(n.use) + " address, which is never measured"
+	if use := wire.NeverMeasured(ip); use != "" {
+		return "is " + use + ", which is never measured"
 	}
-	if ip == platform {
-		return "is the address of Azure's platform, which is never measured"
-	}
-	if _, local := within(loopbacks, ip); local && !loopback {
+	if wire.LeadsToLoopback(ip) && !loopback {
 		return "is this machine itself, which needs loopback: true and everything on one machine"
 	}
 	return ""
-}
-
-func article(word string) string {
-	if strings.ContainsRune("aeiou", rune(word[0])) {
-		return "an " + word
-	}
-	return "a " + word
 }
 
 // endpointEntry is an endpoint and where the file says so.

@@ -105,6 +105,8 @@ func TestEndpointsArePermittedWherePacketsMayGo(t *testing.T) {
 		{"0.0.0.0", false, false}, {"0.1.2.3", false, false}, {"::", false, false}, {"224.0.0.1", false, false}, {"ff02::1", false, false},
 		{"255.255.255.255", false, false}, {"240.0.0.1", false, false}, {"168.63.129.16", false, false}, {"::ffff:168.63.129.16", false, false},
 		{"168.63.129.17", true, true},
+		{"64:ff9b::a9fe:a9fe", false, false}, {"64:ff9b:1::a9fe:a9fe", false, false}, {"::a9fe:a9fe", false, false}, {"2002:a9fe:a9fe::1", false, false},
+		{"64:ff9b::a83f:8110", false, false}, {"64:ff9b::7f00:1", false, true}, {"64:ff9b::1432:304", true, true}, {"64:ff9b::a00:4", true, true},
 	} {
 		ip := netip.MustParseAddr(c.ip)
 		if got := (Endpoint{}).Permits(ip, false); got != c.open {

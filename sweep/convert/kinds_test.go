@@ -34,7 +34,7 @@ func kinds() *wire.Document {
 				Failure: wire.FailureColumn{"", wire.FailureTimeout, ""}}}
 	}
 	udp := run("northeurope", wire.KindUDP, "20.50.0.4:7700")
-	udp.Timestamps, udp.ClockSteps, udp.TargetClockErrorNS = wire.TimestampsKernel, n(1), &clock
+	udp.Timestamps, udp.ClockSteps, udp.Unstamped, udp.TargetClockErrorNS = wire.TimestampsKernel, n(1), n(0), &clock
 	udp.Counts.LostForward, udp.Counts.LostReverse = n(1), n(0)
 	udp.Counts.DuplicateForward, udp.Counts.DuplicateReverse = n(2), n(0)
 	udp.Counts.ReorderedForward, udp.Counts.ReorderedReverse = n(1), n(0)
@@ -46,7 +46,7 @@ func kinds() *wire.Document {
 	icmp.Timestamps, icmp.ClockSteps = wire.TimestampsKernel, n(0)
 	icmp.Samples.ClientNS = wire.Column{60_000, wire.Null, 61_000}
 	http := run("orders-api", wire.KindHTTP, "203.0.113.9:443")
-	http.Timestamps = wire.TimestampsUser
+	http.Timestamps, http.LeastConnectNS = wire.TimestampsUser, new(int64(4_900_000))
 	http.Samples.Failure[1] = wire.FailureHTTPStatus
 	http.Samples.ServerNS = wire.Column{5_000_000, wire.Null, wire.Null}
 	http.Samples.DNSNS = wire.Column{1_000_000, wire.Null, wire.Null}
@@ -96,6 +96,8 @@ func TestEveryAddedFieldMayBeAbsent(t *testing.T) {
 	added := map[string]func(r *wire.Run){
 		"timestamps":            func(r *wire.Run) { r.Timestamps = "" },
 		"clock_step_count":      func(r *wire.Run) { r.ClockSteps = nil },
+		"least_connect_ns":      func(r *wire.Run) { r.LeastConnectNS = nil },
+		"unstamped_count":       func(r *wire.Run) { r.Unstamped = nil },
 		"target_clock_error_ns": func(r *wire.Run) { r.TargetClockErrorNS = nil },
 		"lost_forward":          func(r *wire.Run) { r.Counts.LostForward = nil },
 		"lost_reverse":          func(r *wire.Run) { r.Counts.LostReverse = nil },
@@ -145,7 +147,7 @@ func TestEveryAddedFieldMayBeAbsent(t *testing.T) {
 // The same in JSON's other way to say it: null.
 func TestAddedFieldsMayBeNull(t *testing.T) {
 	j := string(encodeJSON(t, sample()))
-	j = strings.Replace(j, `"tcp_info"`, `"timestamps": null, "clock_step_count": null, "target_clock_error_ns": null, "tcp_info"`, 1)
+	j = strings.Replace(j, `"tcp_info"`, `"timestamps": null, "clock_step_count": null, "unstamped_count": null, "target_clock_error_ns": null, "tcp_info"`, 1)
 	j = strings.Replace(j, `"warmup"`, `"lost_forward": null, "duplicate_reverse": null, "warmup"`, 1)
 	j = strings.Replace(j, `"sequence"`, `"client_ns": null, "dns_ns": [], "sequence"`, 1)
 	d, err := Document([]byte(j))
@@ -172,6 +174,7 @@ func TestAddedFieldsThatCannotBeAreRefused(t *testing.T) {
 		"a step's half":           {j, `"clock_step_count": 1`, `"clock_step_count": 0.5`, StageRead, "runs[0].clock_step_count"},
 		"steps as a text":         {j, `"clock_step_count": 1`, `"clock_step_count": "1"`, StageRead, "runs[0].clock_step_count"},
 		"steps empty in XML":      {x, `<clock_step_count>1<`, `<clock_step_count><`, StageRead, "runs[0].clock_step_count"},
+		"unstamped below zero":    {j, `"unstamped_count": 0`, `"unstamped_count": -1`, StageCheck, "unstamped_count"},
 		"a clock error below 0":   {j, `"target_clock_error_ns": 1500000`, `"target_clock_error_ns": -1`, StageCheck, "target_clock_error_ns"},
 		"a clock error of 70 bit": {j, `"target_clock_error_ns": 1500000`, `"target_clock_error_ns": 1000000000000000000000`, StageRead, "64 bits"},
 		"steps twice":             {j, `"clock_step_count": 1`, `"clock_step_count": 1, "clock_step_count": 2`, StageRead, "stands here twice"},

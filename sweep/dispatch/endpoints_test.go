@@ -2,15 +2,18 @@ package dispatch_test
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"isochrone/prober/wire"
+	"isochrone/sweep/config"
 )
 
 // withEndpoints is the configuration with endpoints and the kinds that measure them.
@@ -83,6 +86,10 @@ func TestWhatAnEndpointsNameResolvesToIsChecked(t *testing.T) {
 		"the first that may be":    {"false", []string{"169.254.169.254", "20.1.2.3"}, "20.1.2.3:1433"},
 		"the metadata service":     {"true", []string{"169.254.169.254"}, "[169.254.169.254] is never measured, or needs loopback: true"},
 		"the same in IPv6 clothes": {"true", []string{"::ffff:169.254.169.254"}, "[169.254.169.254] is never measured"},
+		"the same behind NAT64":    {"true", []string{"64:ff9b::a9fe:a9fe", "64:ff9b:1::a9fe:a9fe"}, "is never measured"},
+		"the same by 6to4":         {"true", []string{"2002:a9fe:a9fe::1"}, "is never measured"},
+		"the same, compatible":     {"true", []string{"::a9fe:a9fe"}, "is never measured"},
+		"loopback behind NAT64":    {"false", []string{"64:ff9b::7f00:1"}, "[64:ff9b::7f00:1] is never measured, or needs loopback: true"},
 		"the platform":             {"true", []string{"168.63.129.16"}, "[168.63.129.16] is never measured"},
 		"multicast":                {"true", []string{"224.0.0.1", "ff02::1"}, "is never measured"},
 		"unspecified":              {"true", []string{"0.0.0.0", "::"}, "is never measured"},
@@ -149,4 +156,47 @@ func TestEndpointsThatHangDoNotHoldUpTheSweep(t *testing.T) {
 	if slow.asked.Load() != 2 || !strings.Contains(got["dial db"], "deadline exceeded") || !strings.Contains(got["dial api"], "deadline exceeded") || got["health api"] == "" {
 		t.Errorf("%d names asked, goals %q", slow.asked.Load(), got)
 	}
+}
+
+// hangingEndpoints answers for the probers' names alone.
+type hangingEndpoints struct{ slow slowResolver }
+
+func (r *hangingEndpoints) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
+	if host == "weu.example.com" {
+		return []netip.Addr{netip.MustParseAddr("127.0.0.11")}, ctx.Err()
+	}
+	return r.slow.LookupNetIP(ctx, network, host)
+}
+
+// A whole configuration of endpoints whose name server is dead leaves the probers what they are, and
+// all of them have their turn.
+func TestEndpointsThatHangTakeNothingFromTheProbers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		r := b.registration("westeurope")
+		r.Addresses[0].Host = "weu.example.com"
+		b.store.Register("westeurope", encode(t, r))
+		c := configuration + "  - {name: dial, kind: connect, schedule: \"*/10 * * * *\", paths: [public], count: 3, interval: 20ms, from: [eastus], to: ["
+		places := "]}\nendpoints:\n"
+		for i := range config.MaxEndpoints {
+			c += fmt.Sprintf("e%d, ", i)
+			places += fmt.Sprintf("  - {name: e%d, address: \"e%d.example.com:80\"}\n", i, i)
+		}
+		b.store.SetConfig([]byte(strings.TrimSuffix(c, ", ") + places))
+		d, hanging := b.dispatcher(), &hangingEndpoints{}
+		d.Resolver = hanging
+		began := time.Now()
+		if _, err := d.Sweep(t.Context(), slot, nil); err != nil {
+			t.Fatal(err)
+		}
+		if address, failure := westeurope(t, b, wire.KindTCP); address != "127.0.0.11:7700" || failure != "" {
+			t.Errorf("westeurope: %q, %q", address, failure)
+		}
+		if took, asked := time.Since(began), hanging.slow.asked.Load(); took > 10*time.Second || asked != config.MaxEndpoints {
+			t.Errorf("%d of %d names asked in %s", asked, config.MaxEndpoints, took)
+		}
+		if got := goals(t, b); !strings.Contains(got["dial e0"], "deadline exceeded") || !strings.Contains(got["dial e199"], "deadline exceeded") {
+			t.Errorf("e0 %q, e199 %q", got["dial e0"], got["dial e199"])
+		}
+	})
 }

@@ -30,7 +30,11 @@ const (
 	// resolveTimeout bounds all name look-ups of a sweep together: names that do not resolve are
 	// down, and must not hold up the others.
 	resolveTimeout = 10 * time.Second
-	resolveAtOnce  = 16
+	// lookupTimeout bounds each, so that those who wait for their turn have one.
+	lookupTimeout = 2 * time.Second
+	// resolveAtOnce bounds the look-ups of probers at a time, and as many of endpoints. 200 names that
+	// hang, the most endpoints that there may be, are done with within resolveTimeout.
+	resolveAtOnce = 50
 	// maxProvenanceBytes is the longest text of a registration's provenance. It is stored.
 	maxProvenanceBytes = 200
 )
@@ -86,24 +90,31 @@ func (d *Dispatcher) registration(c *config.Config, r inbox.Registered) (wire.Re
 	return out, nil
 }
 
-// resolveAll adds to out what targets valid registrations and endpoints make.
+// resolveAll adds to out what targets valid registrations and endpoints make. They are looked up in
+// groups of their own: whoever answers for an endpoint's name answers, or not, for no prober.
 func (d *Dispatcher) resolveAll(ctx context.Context, c *config.Config, registrations []wire.Registration, endpoints []config.Endpoint, out map[string]plan.Target) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
 	defer cancel()
 	var (
-		lock sync.Mutex
-		work errgroup.Group
+		lock           sync.Mutex
+		probers, goals errgroup.Group
 	)
-	work.SetLimit(resolveAtOnce)
-	for _, e := range endpoints {
-		work.Go(func() error {
-			t := d.endpoint(ctx, c, e)
-			lock.Lock()
-			defer lock.Unlock()
-			out[e.Name] = t
-			return nil
-		})
-	}
+	probers.SetLimit(resolveAtOnce)
+	goals.SetLimit(resolveAtOnce)
+	// From elsewhere, for Go waits where a group is full.
+	begun := make(chan struct{})
+	go func() {
+		defer close(begun)
+		for _, e := range endpoints {
+			goals.Go(func() error {
+				t := d.endpoint(ctx, c, e)
+				lock.Lock()
+				defer lock.Unlock()
+				out[e.Name] = t
+				return nil
+			})
+		}
+	}()
 	blind := d.blind(registrations)
 	for _, r := range registrations {
 		t := plan.Target{Addresses: map[string]plan.Address{}, Refused: map[string]string{}}
@@ -129,7 +140,7 @@ func (d *Dispatcher) resolveAll(ctx context.Context, c *config.Config, registrat
 			if len(p.Addresses[a.Path]) == 0 || slices.ContainsFunc(r.Addresses[:i], func(b wire.PathAddress) bool { return a.Path == b.Path }) {
 				continue // not a path of this prober's; of two addresses on one, the first counts
 			}
-			work.Go(func() error {
+			probers.Go(func() error {
 				address, err := d.resolve(ctx, c, p, a)
 				lock.Lock()
 				defer lock.Unlock()
@@ -144,7 +155,8 @@ func (d *Dispatcher) resolveAll(ctx context.Context, c *config.Config, registrat
 			})
 		}
 	}
-	_ = work.Wait() // the errors are logged, each with its address
+	<-begun
+	_, _ = probers.Wait(), goals.Wait() // the errors are logged, each with its address
 }
 
 // blind says whether every registered prober, of two or more, seems to be down at once. Then the
@@ -211,8 +223,12 @@ func (d *Dispatcher) lookup(ctx context.Context, host string) ([]netip.Addr, err
 	var found []netip.Addr
 	if ip, err := netip.ParseAddr(host); err == nil {
 		found = []netip.Addr{ip}
-	} else if found, err = d.Resolver.LookupNetIP(ctx, "ip", host); err != nil {
-		return nil, fmt.Errorf("resolving %q: %w", host, err)
+	} else {
+		ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+		defer cancel()
+		if found, err = d.Resolver.LookupNetIP(ctx, "ip", host); err != nil {
+			return nil, fmt.Errorf("resolving %q: %w", host, err)
+		}
 	}
 	for i := range found {
 		found[i] = found[i].Unmap()

@@ -80,7 +80,7 @@ func complete(now time.Time, env string) *wire.Document {
 	d.Provenance = wire.Provenance{ProberVersion: "1", ImageDigest: "2", VMSize: "3", ClockErrorNS: &clock, CPUStealRatio: &steal}
 	r, n := &d.Runs[0], func() *int { return new(int) }
 	r.TCPInfo = &wire.TCPInfo{CongestionControl: "cubic"}
-	r.Timestamps, r.ClockSteps, r.TargetClockErrorNS = wire.TimestampsKernel, n(), new(int64)
+	r.Timestamps, r.ClockSteps, r.Unstamped, r.LeastConnectNS, r.TargetClockErrorNS = wire.TimestampsKernel, n(), n(), new(int64(1)), new(int64)
 	c := &r.Counts
 	c.LostForward, c.LostReverse, c.DuplicateForward, c.DuplicateReverse, c.ReorderedForward, c.ReorderedReverse = n(), n(), n(), n(), n(), n()
 	return d

@@ -115,7 +115,7 @@ func (p *Plan) told(a *Assignment) (wire.Assignment, error) {
 	}
 	for i := range a.Runs {
 		r := &a.Runs[i]
-		out.Runs[i] = wire.AssignedRun{Target: r.Target, Path: r.Path, Failure: r.Failure, Detail: r.Detail, Address: r.Address, URL: r.URL}
+		out.Runs[i] = wire.AssignedRun{Target: r.Target, Path: r.Path, Failure: r.Failure, Detail: r.Detail, Address: r.Address, URL: r.URL, Loopback: r.Loopback}
 		if !a.opens(r) {
 			continue
 		}

@@ -71,6 +71,35 @@ func TestARunsAddressIsRightForItsKind(t *testing.T) {
 	}
 }
 
+// Whether a source may connect to its own loopback is the configuration's to say, and only of http
+// is it asked: the addresses of other kinds are checked when the sweep is planned.
+func TestSourcesAreToldWhetherLoopbackIsPermitted(t *testing.T) {
+	for _, permitted := range []bool{false, true} {
+		in := kindsInput(t)
+		in.Config.Loopback = permitted
+		p := mustMake(t, in)
+		b, err := Encode(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, err = Decode(b); err != nil {
+			t.Fatal(err)
+		}
+		runs := 0
+		for _, a := range mustTell(t, "westeurope", []*Plan{p}, slot).Assignments {
+			for _, r := range a.Runs {
+				runs++
+				if want := permitted && a.Spec.Kind == wire.KindHTTP; r.Loopback != want {
+					t.Errorf("loopback: %t: %s to %s is told %t", permitted, a.Probe, r.Target, r.Loopback)
+				}
+			}
+		}
+		if runs == 0 || strings.Contains(string(b), "loopback") != permitted {
+			t.Errorf("loopback: %t: %d runs, plan %s", permitted, runs, b)
+		}
+	}
+}
+
 // What is not resolved is no reason to leave an http run out: its source resolves the name.
 func TestEndpointsOfWhichNothingIsKnown(t *testing.T) {
 	in := kindsInput(t)

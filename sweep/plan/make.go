@@ -161,7 +161,7 @@ func (in Input) run(probe *config.Probe, pair config.Pair) (Run, error) {
 	var reason string
 	if kind == wire.KindHTTP {
 		endpoint, _ := in.Config.Endpoint(pair.Target)
-		run.URL = endpoint.URL
+		run.URL, run.Loopback = endpoint.URL, in.Config.Loopback
 	} else if reason = in.down(probe, pair); reason == "" {
 		run.Address, reason = in.Targets[pair.Target].Addresses[pair.Path].of(kind)
 	}

@@ -49,6 +49,9 @@ type Run struct {
 	Address string `json:"address,omitempty"`
 	// URL is what an http run asks for; its source resolves the host.
 	URL string `json:"url,omitempty"`
+	// Loopback lets the source of an http run connect to its own loopback addresses: the
+	// configuration's Loopback when the sweep was planned.
+	Loopback bool `json:"loopback,omitempty"`
 	// Failure is target_down when the target cannot be measured.
 	Failure wire.Failure `json:"failure,omitempty"`
 	// Detail says why it cannot, for people: at most wire.MaxDetailBytes, and only with a Failure.

@@ -134,6 +134,23 @@ func TestAbsentIsNotZero(t *testing.T) {
 	}
 }
 
+// Whether a server's figures can be right is not known where it gives none.
+func TestAnUnknownCountIsAbsent(t *testing.T) {
+	r := full(t, "test")
+	r.Summary.HTTP.BelowRTT, r.Run.Unstamped = nil, nil
+	row := RowOf(&r)
+	e, err := encode("p", "r", rowFields, &row)
+	must(t, err)
+	for _, name := range []string{"http_below_rtt_count", "unstamped_count"} {
+		if strings.Contains(string(e.body), name) {
+			t.Errorf("%s is there", name)
+		}
+	}
+	if !strings.Contains(string(e.body), "http_network_p50_us") {
+		t.Error("the other figures are missing")
+	}
+}
+
 // The fixture has a value for every column but those that exclude each other: so a column that is
 // new is read back by a test.
 func TestTheFixtureHasEveryColumn(t *testing.T) {

@@ -42,7 +42,7 @@ func fillFigures(r *result.Result) {
 	counts.DuplicateForward, counts.DuplicateReverse = c(2), c(1)
 	counts.ReorderedForward, counts.ReorderedReverse = c(0), c(2)
 	clock := int64(250_000)
-	r.Run.Timestamps, r.Run.ClockSteps, r.Run.TargetClockErrorNS = wire.TimestampsKernel, c(0), &clock
+	r.Run.Timestamps, r.Run.ClockSteps, r.Run.Unstamped, r.Run.TargetClockErrorNS = wire.TimestampsKernel, c(0), c(3), &clock
 	s := &r.Summary
 	for _, q := range []*summary.Quantile{&s.P50, &s.P90, &s.P95, &s.P99, &s.P999} {
 		q.Low, q.High = n(), n()
@@ -53,7 +53,7 @@ func fillFigures(r *result.Result) {
 	skew := -0.25
 	s.OneWay = &summary.OneWay{ForwardPDV95: n(), ForwardPDV99: n(), ReversePDV95: n(), ReversePDV99: n(), ForwardMin: n(), ForwardP50: n(),
 		ReverseMin: n(), ReverseP50: n(), Bound: n(), Method: summary.OneWayMinima, OffsetNS: n(), SkewPPM: &skew}
-	s.HTTP = &summary.HTTP{DNSP50: n(), ConnectP50: n(), TLSP50: n(), FirstByteP50: n(), NetworkP50: n(), NetworkP99: n(), BelowRTT: 7}
+	s.HTTP = &summary.HTTP{DNSP50: n(), ConnectP50: n(), TLSP50: n(), FirstByteP50: n(), NetworkP50: n(), NetworkP99: n(), BelowRTT: new(7)}
 }
 
 func registration(env, prober string, heartbeat time.Time) wire.Registration {

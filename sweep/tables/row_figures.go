@@ -17,7 +17,9 @@ func rangeOf(q summary.Quantile) Range { return Range{us(q.Low), us(q.High)} }
 type Noise struct {
 	// Timestamps says where the round trips were clocked; empty where the prober does not.
 	Timestamps wire.Timestamps
-	ClockSteps *int
+	// ClockSteps and Unstamped count the samples that have no kernel time stamps where others have:
+	// set aside because a wall clock was set, and never stamped.
+	ClockSteps, Unstamped *int
 	// TargetClockErrorUS bounds the target's clock error against UTC.
 	TargetClockErrorUS *float64
 	// How late samples left.
@@ -30,7 +32,7 @@ type Noise struct {
 
 func noiseOf(run *wire.Run, n *summary.Noise) Noise {
 	out := Noise{
-		Timestamps: run.Timestamps, ClockSteps: run.ClockSteps,
+		Timestamps: run.Timestamps, ClockSteps: run.ClockSteps, Unstamped: run.Unstamped,
 		LatenessP50US: us(n.LatenessP50), LatenessP99US: us(n.LatenessP99), LatenessMaxUS: us(n.LatenessMax),
 		ClientP50US: us(n.ClientP50), ClientP99US: us(n.ClientP99), ServerP50US: us(n.ServerP50), ServerP99US: us(n.ServerP99),
 	}
@@ -73,7 +75,7 @@ type HTTP struct {
 	DNSP50US, ConnectP50US, TLSP50US, FirstByteP50US *float64
 	NetworkP50US, NetworkP99US                       *float64
 	// BelowRTT counts the samples whose network part came out below the smallest round trip; nil for
-	// other kinds.
+	// other kinds, and where no answer said what the server took.
 	BelowRTT *int
 }
 
@@ -81,10 +83,9 @@ func httpOf(h *summary.HTTP) HTTP {
 	if h == nil {
 		return HTTP{}
 	}
-	below := h.BelowRTT
 	return HTTP{
 		DNSP50US: us(h.DNSP50), ConnectP50US: us(h.ConnectP50), TLSP50US: us(h.TLSP50), FirstByteP50US: us(h.FirstByteP50),
-		NetworkP50US: us(h.NetworkP50), NetworkP99US: us(h.NetworkP99), BelowRTT: &below,
+		NetworkP50US: us(h.NetworkP50), NetworkP99US: us(h.NetworkP99), BelowRTT: h.BelowRTT,
 	}
 }
 
@@ -144,7 +145,8 @@ var noiseFields = []field[Row]{
 	number("client_p99_us", "µs", "99 % quantile of that", func(r *Row) **float64 { return &r.Noise.ClientP99US }),
 	number("server_p50_us", "µs", "median of how long the target held a request; of http what the server says it took", func(r *Row) **float64 { return &r.Noise.ServerP50US }),
 	number("server_p99_us", "µs", "99 % quantile of that", func(r *Row) **float64 { return &r.Noise.ServerP99US }),
-	maybeCount("clock_step_count", "samples", "samples whose kernel time stamps were set aside; absent where there were none", func(r *Row) **int { return &r.Noise.ClockSteps }),
+	maybeCount("clock_step_count", "samples", "samples whose kernel time stamps were set aside because a clock was set meanwhile; absent where there were none", func(r *Row) **int { return &r.Noise.ClockSteps }),
+	maybeCount("unstamped_count", "samples", "samples without a kernel time stamp; absent where the others have none either", func(r *Row) **int { return &r.Noise.Unstamped }),
 	number("target_clock_error_us", "µs", "the target's bound on its own clock error; absent when it was not synchronised", func(r *Row) **float64 { return &r.Noise.TargetClockErrorUS }),
 }
 
@@ -172,7 +174,7 @@ var httpFields = []field[Row]{
 	number("http_first_byte_p50_us", "µs", "median from the request's last byte to the answer's first", func(r *Row) **float64 { return &r.HTTP.FirstByteP50US }),
 	number("http_network_p50_us", "µs", "median of round trip − the server's own time (Server-Timing)", func(r *Row) **float64 { return &r.HTTP.NetworkP50US }),
 	number("http_network_p99_us", "µs", "99 % quantile of that", func(r *Row) **float64 { return &r.HTTP.NetworkP99US }),
-	maybeCount("http_below_rtt_count", "samples", "samples whose network part came out below the smallest round trip: the server's figure cannot be right", func(r *Row) **int { return &r.HTTP.BelowRTT }),
+	maybeCount("http_below_rtt_count", "samples", "samples whose network part came out below the smallest round trip: the server's figure cannot be right; absent where no answer said what the server took", func(r *Row) **int { return &r.HTTP.BelowRTT }),
 }
 
 // joinReasons writes reasons as a row holds them.

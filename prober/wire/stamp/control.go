@@ -11,6 +11,16 @@ import "encoding/binary"
 // not know the two experimental types leaves their flags set.
 const ControlBytes = AuthenticatedBytes + 2*(HeaderBytes+valueBytes) + HeaderBytes + DigestBytes
 
+// Sequence numbers of Isochrone's own sessions. Samples count from 0; the others are in no count of
+// a reflector's, and answered with the sender's number.
+const (
+	WarmupFrom  = 0xF000_0000 // the warm-up's first
+	ControlFrom = 0xFFFF_FF00 // the first of 256 for control packets
+	// ClosingFrom is the first of the control packets that close a session. Openings repeat the
+	// ones before it.
+	ClosingFrom = 0xFFFF_FFF0
+)
+
 const valueBytes = 16 // of a session, and of a report
 
 // Report is what a reflector counted in a session: u32 each, in this order.
@@ -106,15 +116,6 @@ func (t TLV) Report() (Report, bool) {
 		Reordered:  binary.BigEndian.Uint32(t.Value[8:]),
 		Replies:    binary.BigEndian.Uint32(t.Value[12:]),
 	}, true
-}
-
-// SetReport writes a report into a TLV of TypeReport; false: it is none, or has another length.
-func (t TLV) SetReport(r Report) bool {
-	if _, ok := t.Report(); !ok {
-		return false
-	}
-	appendReport(t.Value[:0], r)
-	return true
 }
 
 func appendReport(b []byte, r Report) []byte {

@@ -35,9 +35,6 @@ func EstimateOf(boundNS *int64) ErrorEstimate {
 	return synchronized | ErrorEstimate(scale<<8) | ErrorEstimate(max(units, 1)) // a multiplier of 0 is not allowed
 }
 
-// WithPTP is the same estimate for time stamps in PTPv2's truncated format.
-func (e ErrorEstimate) WithPTP() ErrorEstimate { return e | ptp }
-
 // Synchronized says whether an outside source keeps the clock on UTC (bit S).
 func (e ErrorEstimate) Synchronized() bool { return e&synchronized != 0 }
 

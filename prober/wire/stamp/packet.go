@@ -83,6 +83,11 @@ func PutReply(b []byte, m Mode, r Reply) {
 	b[at.ttl] = r.TTL
 }
 
+// PutSent writes a reply's T3 alone over the one of a base packet that PutReply has written.
+func PutSent(b []byte, m Mode, t3 Timestamp) {
+	binary.BigEndian.PutUint64(b[layouts[m].sent:], uint64(t3))
+}
+
 // ParseReply reads a reply's base packet; false says that b is too short to hold one. An
 // unauthenticated reply may be as short as TWAMP-Light makes it; TTL is 0 where it has none.
 func ParseReply(b []byte, m Mode) (Reply, bool) {

@@ -17,8 +17,8 @@ type Outcome struct {
 
 // Reflect does a reflector's work on TLVs (RFC 8972, section 4): it writes those of the request
 // behind the base packet of the reply, which PutReply has written, has the same mode and is as
-// long as the request. The two must not overlap. To set T3 as late as can be, PutReply may write
-// the base packet once more afterwards, with the same Sequence.
+// long as the request. The two must not overlap. To set T3 as late as can be, PutSent may write it
+// afterwards.
 //
 // Extra Padding and the HMAC TLV are understood here; any other is handed to understand, whose
 // TLV is part of the reply, so that it can write its answer into the value, over the request's.

@@ -136,7 +136,7 @@ func TestErrorEstimatesAreReadAsRFC4656Says(t *testing.T) {
 	if EstimateOf(nil) != UnknownError || UnknownError.Synchronized() {
 		t.Errorf("no bound: %#04x", uint16(EstimateOf(nil)))
 	}
-	if e := UnknownError.WithPTP(); !e.PTP() || e.Stamp(newYear) != PTP(newYear) || UnknownError.Stamp(newYear) != NTP(newYear) {
+	if e := UnknownError | ptp; !e.PTP() || e.Stamp(newYear) != PTP(newYear) || UnknownError.Stamp(newYear) != NTP(newYear) {
 		t.Error("the estimate does not choose the format of its stamps")
 	}
 }

@@ -12,15 +12,28 @@ type HTTP struct {
 	DNSP50, ConnectP50, TLSP50, FirstByteP50 *float64
 	// NetworkP50 and NetworkP99 are of round trip − server's own time (Server-Timing).
 	NetworkP50, NetworkP99 *float64
-	// BelowRTT counts the samples whose network part came out more than a millisecond below the
-	// smallest round trip that is known (the kernel's, or the smallest connect phase): the server's
-	// figure cannot be right.
-	BelowRTT int
+	// BelowRTT counts the samples whose network part came out further below the smallest round trip
+	// that is known (the kernel's, or the smallest connect phase) than the server's figures are
+	// coarse (belowRTTSlack), or below zero: the server's figure cannot be right. Null: no sample
+	// that was received has a figure of the server's.
+	BelowRTT *int
 }
 
-// belowRTTSlackNS is how far a network part may lie below the smallest round trip: servers write
-// Server-Timing in milliseconds, and many in whole ones, rounded up.
-const belowRTTSlackNS = 1_000_000
+// maxBelowRTTSlackNS is how coarse a server's figures may be: whole milliseconds.
+const maxBelowRTTSlackNS = 1_000_000
+
+// belowRTTSlack is how far a network part may lie below the smallest round trip because the
+// server rounded its own time up: one unit of the last decimal place that any of its figures uses,
+// a millisecond at most, and never more than half of the round trip.
+func belowRTTSlack(server []int64, least int64) int64 {
+	unit := int64(maxBelowRTTSlackNS)
+	for _, v := range server {
+		for v%unit != 0 { // ends at 1
+			unit /= 10
+		}
+	}
+	return min(unit, least/2)
+}
 
 func httpOf(r *wire.Run) *HTTP {
 	if r.Kind != wire.KindHTTP {
@@ -36,38 +49,49 @@ func httpOf(r *wire.Run) *HTTP {
 		slices.Sort(phase.values)
 		*phase.to = NearestRank(phase.values, 0.5)
 	}
-	network := networkParts(s)
+	network, server := networkParts(s)
 	slices.Sort(network)
 	out.NetworkP50, out.NetworkP99 = NearestRank(network, 0.5), NearestRank(network, 0.99)
-	if least, ok := leastRTT(r.TCPInfo, connect); ok {
-		out.BelowRTT, _ = slices.BinarySearch(network, least-belowRTTSlackNS)
+	if len(network) > 0 {
+		least := leastRTT(r, connect)
+		below, _ := slices.BinarySearch(network, least-belowRTTSlack(server, least))
+		out.BelowRTT = &below
 	}
 	return &out
 }
 
-// networkParts is round trip − server's own time of the samples that have both. It may be negative.
-func networkParts(s wire.Samples) []int64 {
+// networkParts is round trip − server's own time of the samples that have both, and that time. A
+// part may be negative.
+func networkParts(s wire.Samples) (network, server []int64) {
 	if len(s.ServerNS) != len(s.RTTNS) {
-		return nil
+		return nil, nil
 	}
-	out := make([]int64, 0, len(s.RTTNS))
 	for i, rtt := range s.RTTNS {
 		if rtt != wire.Null && s.ServerNS[i] != wire.Null {
-			out = append(out, rtt-s.ServerNS[i])
+			network, server = append(network, rtt-s.ServerNS[i]), append(server, s.ServerNS[i])
 		}
 	}
-	return out
+	return network, server
 }
 
-// leastRTT is the smallest round trip that is known beside the requests themselves: the kernel's
-// of the last connection, or a connect phase (sorted), which is a round trip of its own.
-func leastRTT(info *wire.TCPInfo, connect []int64) (ns int64, ok bool) {
-	if info != nil && info.MinRTTUS > 0 && info.MinRTTUS <= int64(wire.MaxTimeout)/1000 {
-		ns, ok = info.MinRTTUS*1000, true
+// leastRTT is the smallest round trip that is known beside the requests themselves, in nanoseconds:
+// the kernel's of the last connection, or a connect phase, which is a round trip of its own, of the
+// samples (sorted) or of those before them. 0: none is known.
+func leastRTT(r *wire.Run, connect []int64) int64 {
+	var least int64
+	known := func(ns int64) {
+		if ns > 0 && ns <= int64(wire.MaxTimeout) && (least == 0 || ns < least) {
+			least = ns
+		}
 	}
-	at, _ := slices.BinarySearch(connect, 1)
-	if at < len(connect) && (!ok || connect[at] < ns) {
-		ns, ok = connect[at], true
+	if r.TCPInfo != nil && r.TCPInfo.MinRTTUS <= int64(wire.MaxTimeout)/1000 {
+		known(r.TCPInfo.MinRTTUS * 1000)
 	}
-	return ns, ok
+	if r.LeastConnectNS != nil {
+		known(*r.LeastConnectNS)
+	}
+	if at, _ := slices.BinarySearch(connect, 1); at < len(connect) {
+		known(connect[at])
+	}
+	return least
 }

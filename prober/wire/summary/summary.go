@@ -45,8 +45,8 @@ func Of(r *wire.Run, p *wire.Provenance) Summary {
 	slices.Sort(rtt)
 	out.roundTrips(rtt)
 	below := 0
-	if out.HTTP != nil {
-		below = out.HTTP.BelowRTT
+	if out.HTTP != nil && out.HTTP.BelowRTT != nil {
+		below = *out.HTTP.BelowRTT
 	}
 	out.Noise = noiseOf(r, p, rtt, below)
 	return out

@@ -1,5 +1,7 @@
 package stamp
 
+// What the tests make a reflector understand beside what this package does.
+
 // Source is what keeps a clock in time (RFC 8972, section 4.3).
 type Source uint8
 
@@ -47,5 +49,14 @@ func (t TLV) SetTimestampInformation(i TimestampInformation) bool {
 		return false
 	}
 	t.Value[0], t.Value[1], t.Value[2], t.Value[3] = byte(i.SourceIn), byte(i.MethodIn), byte(i.SourceOut), byte(i.MethodOut)
+	return true
+}
+
+// SetReport writes a report into a TLV of TypeReport; false: it is none, or has another length.
+func (t TLV) SetReport(r Report) bool {
+	if _, ok := t.Report(); !ok {
+		return false
+	}
+	appendReport(t.Value[:0], r)
 	return true
 }
