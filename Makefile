@@ -34,8 +34,8 @@ check: ## format, vet, staticcheck, module tidiness
 	go mod verify
 
 .PHONY: bench
-bench: $(NODE_STAMP) ## figures beside a bare peer, as BENCH lines
-	go run ./infra/local/bench
+bench: $(NODE_STAMP) peers ## figures beside peers, as BENCH lines (ONLY=udp,tcp: some groups); takes about half an hour
+	go run ./infra/local/bench $(if $(ONLY),-only $(ONLY))
 
 .PHONY: build
 build: ## the programs prober, sweep and local, into bin/
@@ -68,6 +68,13 @@ python:
 	@/usr/bin/python3 -c 'import azure.data.tables' 2>/dev/null || { \
 	  echo 'installing python3-azure-storage'; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-azure-storage; }
+
+# The tools that make bench measures beside.
+.PHONY: peers
+peers:
+	@{ command -v sockperf && command -v irtt; } >/dev/null || { \
+	  echo 'installing sockperf and irtt'; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends sockperf irtt; }
 
 .PHONY: clean
 clean: ## remove what was built

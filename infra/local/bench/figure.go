@@ -20,6 +20,7 @@ func (b *bench) figure(name string, value float64, unit string, want *bar) {
 		limit = fmt.Sprintf("%.4g", want.limit)
 		if (want.least && !(value >= want.limit)) || (!want.least && !(value <= want.limit)) {
 			verdict = "short"
+			b.short++
 		}
 	}
 	b.say("BENCH %s %.4g %s %s %s", name, value, unit, limit, verdict)

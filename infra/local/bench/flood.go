@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"sync"
@@ -50,15 +50,15 @@ func (b *bench) flood(ctx context.Context) error {
 }
 
 // beside is the median round trip in µs, and the reflector's memory in MB.
-func (b *bench) beside(ctx context.Context, kind string, attack bool) (p50, megabytes float64, err error) {
+func (b *bench) beside(ctx context.Context, kind string, attacked bool) (p50, megabytes float64, err error) {
 	r, err := b.reflector(loopback)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer r.stop()
-	if attack {
-		a, err := b.attack(ctx)
-		if err != nil {
+	if attacked {
+		var a *attack
+		if a, err = b.attack(ctx); err != nil {
 			return 0, 0, err
 		}
 		defer func() { err = errors.Join(err, a.end()) }()
@@ -67,7 +67,7 @@ func (b *bench) beside(ctx context.Context, kind string, attack bool) (p50, mega
 	if err != nil {
 		return 0, 0, err
 	}
-	if attack && m.Counts.Lost > 0 {
+	if attacked && m.Counts.Lost > 0 {
 		return 0, 0, fmt.Errorf("%d of %d samples were lost under attack", m.Counts.Lost, m.Counts.Sent)
 	}
 	return quantile(m.rtts(), 0.5), usageOf(r.cmd.Process.Pid).megabytes, nil
@@ -75,9 +75,11 @@ func (b *bench) beside(ctx context.Context, kind string, attack bool) (p50, mega
 
 // attack is what strangers do to a reflector.
 type attack struct {
-	stop     context.CancelFunc
-	all      sync.WaitGroup
-	answered atomic.Int64 // bytes that came back to a stranger
+	stop      context.CancelFunc
+	all       sync.WaitGroup
+	connected atomic.Int64 // connections that were made
+	standing  atomic.Int64 // of them, those that the reflector has not closed
+	answered  atomic.Int64 // bytes that came back to a stranger
 }
 
 func (b *bench) attack(ctx context.Context) (*attack, error) {
@@ -93,12 +95,22 @@ func (b *bench) attack(ctx context.Context) (*attack, error) {
 		first.Add(1)
 		a.all.Go(func() { a.connect(ctx, from, &first) })
 	}
-	first.Wait() // until all connections stand
-	garbage := make([]byte, 112)
-	_, _ = rand.Read(garbage)
+	first.Wait()
+	if n := a.connected.Load(); n < halfOpen {
+		return nil, errors.Join(fmt.Errorf("%d of %d connections could be made: is the limit of open files too low?", n, halfOpen), a.end())
+	}
+	garbage := func(b []byte) []byte {
+		b = b[:1+rand.N(stamp.ControlBytes)] // of any length up to the longest that means something
+		for i := range b {
+			b[i] = byte(rand.Uint32())
+		}
+		return b
+	}
 	a.all.Go(func() { a.send(ctx, garbage, datagramsPerSecond) })
-	a.all.Go(func() { a.send(ctx, control, replaysPerSecond/2) })
+	a.all.Go(func() { a.send(ctx, func([]byte) []byte { return control }, replaysPerSecond/2) })
 	a.all.Go(func() { a.replay(ctx, hello) })
+	b.say("attack: %d connections made, %d of them not closed by the reflector; %d random datagrams and %d replays a second",
+		a.connected.Load(), a.standing.Load(), datagramsPerSecond, replaysPerSecond)
 	return a, nil
 }
 
@@ -122,7 +134,10 @@ func (a *attack) connect(ctx context.Context, from net.IP, first *sync.WaitGroup
 		if err != nil {
 			return
 		}
+		a.connected.Add(1)
+		a.standing.Add(1)
 		readers.Go(func() {
+			defer a.standing.Add(-1)
 			release := context.AfterFunc(ctx, func() { _ = conn.Close() })
 			n, _ := io.Copy(io.Discard, conn) // until one of the two closes
 			a.answered.Add(n)
@@ -146,13 +161,13 @@ func (a *attack) connect(ctx context.Context, from net.IP, first *sync.WaitGroup
 	}
 }
 
-// send sends the same datagram over and over from one address.
-func (a *attack) send(ctx context.Context, datagram []byte, perSecond int) {
+// send sends what next makes, over and over from one address.
+func (a *attack) send(ctx context.Context, next func(b []byte) []byte, perSecond int) {
 	conn, err := net.Dial("udp", loopback.far+":"+ourPort)
 	if err != nil {
 		return
 	}
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	defer func() { _ = conn.Close() }() // ends the reader too
 	a.all.Go(func() {
 		b := make([]byte, 2048)
 		for ctx.Err() == nil {
@@ -160,12 +175,13 @@ func (a *attack) send(ctx context.Context, datagram []byte, perSecond int) {
 			a.answered.Add(int64(n))
 		}
 	})
+	b := make([]byte, 2048)
 	tick := time.NewTicker(time.Second / time.Duration(perSecond))
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			_, _ = conn.Write(datagram)
+			_, _ = conn.Write(next(b))
 		case <-ctx.Done():
 			return
 		}

@@ -54,6 +54,7 @@ type bench struct {
 	root                   string   // of the repository
 	programs               string   // folder of the built prober
 	server                 *azurite.Server
+	short                  int // figures that fall short of their bar
 }
 
 // A group of figures can be run by itself.
@@ -129,6 +130,9 @@ func (b *bench) run(ctx context.Context) (err error) {
 		if err := g.run(b, ctx); err != nil {
 			return fmt.Errorf("group %s: %w", g.name, err)
 		}
+	}
+	if b.short > 0 {
+		b.say("%d figures fall short of their bar", b.short)
 	}
 	return nil
 }

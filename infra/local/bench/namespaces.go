@@ -18,8 +18,8 @@ import (
 
 const nearNode, farNode = "near", "far"
 
-// emulated makes two nodes with the same link in both directions, unless back is given.
-func emulated(ctx context.Context, there, back topology.Link) (*wan.WAN, place, error) {
+// emulated makes two nodes with a link there and one back.
+func emulated(ctx context.Context, there, back topology.Link, o wan.Options) (*wan.WAN, place, error) {
 	t := topology.Topology{
 		Seed: 1, Subnets: topology.DefaultSubnets(), Default: there,
 		Nodes: []topology.Node{
@@ -28,7 +28,7 @@ func emulated(ctx context.Context, there, back topology.Link) (*wan.WAN, place, 
 		},
 		Links: []topology.Between{{From: farNode, To: nearNode, Path: "public", Link: back}},
 	}
-	w, err := wan.Start(ctx, t, wan.Options{Log: os.Stderr})
+	w, err := wan.Start(ctx, t, o)
 	if err != nil {
 		return nil, place{}, err
 	}
@@ -45,7 +45,7 @@ func inside(w *wan.WAN, name, far string) place {
 // veth makes two namespaces that a pair of virtual Ethernet devices joins: nothing but the
 // kernel is between them.
 func veth(ctx context.Context) (p place, closePlace func() error, err error) {
-	w, _, err := emulated(ctx, topology.Link{}, topology.Link{})
+	w, _, err := emulated(ctx, topology.Link{}, topology.Link{}, wan.Options{Log: os.Stderr})
 	if err != nil {
 		return p, nil, err
 	}

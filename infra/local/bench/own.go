@@ -64,7 +64,8 @@ func (b *bench) ping(ctx context.Context, p place, e exchange, more ...string) (
 		return measured{}, err
 	}
 	args := []string{"ping", p.far + ":" + ourPort, "--kind", e.kind, "--key-file", key, "--json",
-		"-n", strconv.Itoa(e.count), "-i", e.interval.String(), "-l", strconv.Itoa(e.bytes)}
+		"-i", e.interval.String(), "-l", strconv.Itoa(e.bytes)}
+	args = append(args, "-n", strconv.Itoa(e.count))
 	if e.kind == "tcp" {
 		args = append(args, "--response", strconv.Itoa(e.bytes)) // as sockperf's
 	}

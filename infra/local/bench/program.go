@@ -15,14 +15,12 @@ import (
 	"isochrone/infra/local/child"
 )
 
-// build builds the programs that are measured, without the race detector.
+// build builds the prober, without the race detector.
 func (b *bench) build(ctx context.Context) error {
-	for name, folder := range map[string]string{"prober": "./prober", "local": "./infra/local"} {
-		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", filepath.Join(b.programs, name), folder)
-		cmd.Dir, cmd.Env = b.root, append(slices.Clone(b.environ), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("building %s: %w\n%s", name, err, out)
-		}
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", filepath.Join(b.programs, "prober"), "./prober")
+	cmd.Dir, cmd.Env = b.root, append(slices.Clone(b.environ), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building the prober: %w\n%s", err, out)
 	}
 	return nil
 }
@@ -99,7 +97,7 @@ func (p place) client(ctx context.Context, command []string) ([]byte, error) {
 	return stdout.Bytes(), nil
 }
 
-// errNoTool says what to install.
+// needs says what to install where a tool is missing.
 func needs(tool, pkg string) error {
 	if _, err := exec.LookPath(tool); err != nil {
 		return errors.Join(fmt.Errorf("%s is measured beside us and is not here: install Debian's package %s", tool, pkg), err)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"syscall"
 	"time"
@@ -12,6 +13,8 @@ import (
 
 const (
 	stallFor = 2 * time.Second
+	// stallAfter is well within a closed loop of 100,000 samples, the most that a run may have.
+	stallAfter = 600 * time.Millisecond
 	// stallBarMS is what p99 has to show of it: a tenth of the samples are due within the stall, so
 	// the hundredth worst waited for nearly all of it.
 	stallBarMS = 1500
@@ -25,9 +28,14 @@ func (b *bench) stall(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		c, err := b.stalled(ctx, exchange{kind: "tcp", bytes: 64, count: 60_000})
+		c, err := b.stalled(ctx, exchange{kind: "tcp", bytes: 16 << 10, count: 100_000})
 		if err != nil {
 			return err
+		}
+		for loop, m := range map[string]measured{"open": o, "closed": c} {
+			if longest := quantile(m.rtts(), 1) / 1000; longest < float64(stallFor.Milliseconds())*0.9 {
+				return fmt.Errorf("the longest round trip of the %s loop is %.0f ms: the far side did not stall during it", loop, longest)
+			}
 		}
 		open, closed = append(open, quantile(o.rtts(), 0.99)/1000), append(closed, quantile(c.rtts(), 0.99)/1000)
 		b.say("round %d: the far side stalls for %s: p99 of the open loop %.1f ms, of the closed loop %.3f ms", i+1, stallFor, open[i], closed[i])
@@ -49,7 +57,7 @@ func (b *bench) stalled(ctx context.Context, e exchange) (measured, error) {
 		return measured{}, err
 	}
 	defer r.stop()
-	stopped := time.AfterFunc(2*time.Second, func() {
+	stopped := time.AfterFunc(stallAfter, func() {
 		_ = child.Signal(r.cmd, syscall.SIGSTOP)
 		time.Sleep(stallFor)
 		_ = child.Signal(r.cmd, syscall.SIGCONT)

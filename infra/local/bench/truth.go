@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"strconv"
 	"time"
 
@@ -49,9 +50,10 @@ func (b *bench) truth(ctx context.Context) error {
 
 func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// truthOf compares round trips.
+// truthOf compares round trips. The processors are kept from halting, for all that is compared:
+// what waking the relay up takes is part of the path, and the relay cannot see it.
 func (b *bench) truthOf(ctx context.Context, rtt time.Duration) (err error) {
-	w, p, err := emulated(ctx, topology.Link{Delay: rtt / 2}, topology.Link{Delay: rtt / 2})
+	w, p, err := emulated(ctx, topology.Link{Delay: rtt / 2}, topology.Link{Delay: rtt / 2}, wan.Options{Log: os.Stderr, Awake: true})
 	if err != nil {
 		return err
 	}
@@ -113,7 +115,7 @@ func appliedRTT(ctx context.Context, w *wan.WAN, e exchange, since time.Time) (f
 
 // counts compares loss, duplication and reordering by direction with the emulator's.
 func (b *bench) counts(ctx context.Context, name string, there, back topology.Link) (err error) {
-	w, p, err := emulated(ctx, there, back)
+	w, p, err := emulated(ctx, there, back, wan.Options{Log: os.Stderr})
 	if err != nil {
 		return err
 	}
