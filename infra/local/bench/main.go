@@ -66,6 +66,7 @@ type group struct {
 
 var groups = []group{
 	{"ingest", "documents into rows and Parquet, beside bare loops", (*bench).ingest},
+	{"machine", "what this machine keeps a thread from that was just woken", (*bench).machine},
 	{"udp", "udp round trips between two namespaces, beside sockperf and irtt", (*bench).udp},
 	{"tcp", "tcp round trips at four sizes, beside sockperf", (*bench).tcp},
 	{"truth", "round trips, loss, duplication and reordering against what the emulator applied", (*bench).truth},
