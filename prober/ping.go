@@ -90,7 +90,7 @@ func (f *pingFlags) register(cmd *cobra.Command) {
 	flags.IntVarP(&f.count, "count", "n", 10, "samples, warm-up left out")
 	flags.VarP(span{&f.interval}, "interval", "i", "time from one sample to the next; 0: each waits for the one before")
 	flags.VarP(span{&f.during}, "time", "t", "measure for so long, instead of -n")
-	flags.VarP(size{&f.size}, "size", "l", "bytes of a request (tcp: default 64), datagram (udp: 112) or echo (icmp: 56)")
+	flags.VarP(size{&f.size}, "size", "l", "bytes of a request (tcp: default 64), datagram (udp: 152) or echo (icmp: 56)")
 	flags.Var(size{&f.response}, "response", "bytes of a response of kind tcp (default 16)")
 	flags.IntVarP(&f.warmup, "warmup", "w", 1, "samples sent first and left out")
 	flags.Var(span{&f.timeout}, "timeout", "after which a sample is lost")

@@ -101,7 +101,7 @@ func (f *pingFlags) spec(kind wire.Kind) wire.Spec {
 		s.RequestBytes = cmp.Or(f.size, 64)
 		s.ResponseBytes = cmp.Or(f.response, wire.MinMessageBytes)
 	case wire.KindUDP:
-		s.RequestBytes = cmp.Or(f.size, wire.MinDatagramBytes)
+		s.RequestBytes = cmp.Or(f.size, wire.DefaultDatagramBytes)
 	case wire.KindICMP:
 		s.RequestBytes = cmp.Or(f.size, 56) // as of every ping
 	case wire.KindHTTP:

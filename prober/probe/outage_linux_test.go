@@ -49,7 +49,7 @@ func TestARouteThatGoesAwayShowsAsLoss(t *testing.T) {
 					address, leave := leaving(t)
 					req := icmpRequest(address, n)
 					if kind == wire.KindUDP {
-						req = udpRequest(startStampTargetAt(t, address+":0", nil, testStampSession(172, 203)).address, n)
+						req = udpRequest(startStampTargetAt(t, address+":0", nil, testStampSession(192, 203)).address, n)
 					}
 					req.Spec.Interval, req.Spec.Timeout = interval, 2*time.Second
 					req.Deadline = time.Now().Add(20 * time.Second)

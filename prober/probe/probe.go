@@ -35,8 +35,8 @@ const (
 	// timeout does not end before. A stop of the program has to fit into the ten seconds that
 	// container hosts grant.
 	drainGrace = 2 * time.Second
-	// maxThreads is how many tcp runs at a time have a thread to themselves. The runs of a sweep
-	// to all regions are more than that; the ones beyond are woken by the runtime's poller, some
+	// maxThreads is how many tcp and udp runs at a time have a thread to themselves. The runs of a
+	// sweep to all regions are more than that; the ones beyond are woken by the runtime's poller, some
 	// ten microseconds later, which their client times show.
 	maxThreads = 8
 )
@@ -87,7 +87,7 @@ type Prober struct {
 	again time.Duration // see refusedPause
 	// clocks are read around what the kernel stamps.
 	clocks func() socket.Clocks
-	// threads are for tcp runs that wait on a thread of their own; see maxThreads.
+	// threads are for tcp and udp runs that wait on a thread of their own; see maxThreads.
 	threads *socket.Threads
 	// For http; nil is the system's.
 	resolver *net.Resolver

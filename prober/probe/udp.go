@@ -22,8 +22,9 @@ const (
 // STAMP reflector speaks it.
 //
 // The kernel stamps what leaves and what comes, so it does not matter when this program is woken,
-// and the sender never spins. The reply to a sample that was answered before is a duplicate,
-// whichever way it was doubled on.
+// and the sender never spins. As long as there are few runs, each has a thread to itself (see
+// stampLane); beyond that a goroutine sends and another receives. The reply to a sample that was
+// answered before is a duplicate, whichever way it was doubled on.
 func (p *Prober) udp(ctx context.Context, req Request, address netip.AddrPort) wire.Run {
 	began := time.Now()
 	link, err := dialStamp(ctx, req, address)
@@ -39,13 +40,15 @@ func (p *Prober) udp(ctx context.Context, req Request, address netip.AddrPort) w
 	now, clocks := time.Now(), p.clocks()
 	rec := newRecord(req, firstDue(now, req.First, req.Spec.Interval), columnSet{server: true, oneWay: true})
 	f := newFlight(link, rec, p.clocks, clocks.Monotonic+int64(rec.begin.Sub(now)))
-	_ = link.conn.SetReadDeadline(time.Time{})
-	received := make(chan struct{})
-	go func() {
-		defer close(received)
-		f.receive()
-	}()
-	sent := f.sendUntilStopped(ctx, req.Deadline)
+	var t traffic
+	if p.threads.Take() {
+		defer p.threads.Give()
+		t = f.alone()
+	}
+	if t == nil {
+		t = f.shared()
+	}
+	sent := t.sendUntilStopped(ctx, req.Deadline)
 	f.sentAll(sent)
 	drain(ctx, time.Now().Add(req.Spec.Timeout), req.Deadline, f.done)
 	end := ending{at: time.Now()}
@@ -58,9 +61,39 @@ func (p *Prober) udp(ctx context.Context, req Request, address netip.AddrPort) w
 	if link.mode == stamp.Authenticated && (!stopped || int(f.settled.Load()) >= sent) {
 		report, closed = f.close(ctx, req.Deadline)
 	}
-	_ = link.conn.SetReadDeadline(time.Unix(1, 0))
-	<-received
+	t.end()
 	return f.run(req, end, report, closed)
+}
+
+// traffic is a run's sending and receiving, which has begun.
+type traffic interface {
+	// sendUntilStopped sends the samples, by the schedule or each after the one before, and returns how
+	// many it came to. It ends with ctx, also where it waits for room to send. Others may send
+	// afterwards, until the deadline.
+	sendUntilStopped(ctx context.Context, deadline time.Time) int
+	// end ends receiving, and returns when it has ended. Nothing can be sent afterwards.
+	end()
+}
+
+// shared is traffic by goroutines that the runtime's poller wakes.
+type shared struct {
+	*flight
+	received chan struct{}
+}
+
+func (f *flight) shared() traffic {
+	s := shared{flight: f, received: make(chan struct{})}
+	_ = f.conn.SetReadDeadline(time.Time{})
+	go func() {
+		defer close(s.received)
+		f.receive()
+	}()
+	return s
+}
+
+func (s shared) end() {
+	_ = s.conn.SetReadDeadline(time.Unix(1, 0))
+	<-s.received
 }
 
 // sendUntilStopped sends the samples, and returns how many it came to. A send that waits, because
@@ -132,6 +165,7 @@ func (f *flight) run(req Request, end ending, report stamp.Report, closed bool) 
 	case f.readErr != nil && f.answered.Load() == 0:
 		end.detail = f.readErr.Error()
 	}
+	f.byDepartures()
 	f.byOneClock()
 	run := f.rec.run(req, end)
 	f.tell(&run)

@@ -8,14 +8,14 @@ import (
 	"isochrone/prober/wire"
 )
 
-// BenchmarkUDP measures b.N samples of 112 octets on loopback: `-benchtime 500x`.
+// BenchmarkUDP measures b.N samples of the default size on loopback: `-benchtime 500x`.
 func BenchmarkUDP(b *testing.B) {
 	for name, interval := range map[string]time.Duration{"one every 20 ms": 20 * time.Millisecond, "closed loop": 0} {
 		b.Run(name, func(b *testing.B) {
-			session := testStampSession(112, b.N+10)
+			session := testStampSession(wire.DefaultDatagramBytes, b.N+10)
 			r := startStampTarget(b, nil, session)
 			req := udpRequest(r.address, b.N)
-			req.Spec.RequestBytes, req.Spec.Interval, req.Spec.Warmup = 112, interval, 10
+			req.Spec.RequestBytes, req.Spec.Interval, req.Spec.Warmup = wire.DefaultDatagramBytes, interval, 10
 			req.Deadline = time.Now().Add(time.Hour)
 			b.ResetTimer()
 			run := stampProber().Make(b.Context(), req)

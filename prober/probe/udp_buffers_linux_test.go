@@ -57,15 +57,22 @@ func TestSendingThatWaitsEndsWhenTheRunIsStopped(t *testing.T) {
 		if err := netlink.QdiscAdd(slow); err != nil {
 			t.Fatalf("slowing the device down: %v", err)
 		}
-		f := unanswered(t)
-		_ = f.conn.SetWriteBuffer(1) // the system's least
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(300*time.Millisecond, cancel)
-		began := time.Now()
-		sent := f.sendUntilStopped(ctx, began.Add(time.Minute))
-		if took := time.Since(began); sent >= 100 || took > 10*time.Second {
-			t.Errorf("%d samples after %s; want it to be stopped while it waits", sent, took)
+		for name, carry := range map[string]func(f *flight) traffic{"alone": (*flight).alone, "shared": (*flight).shared} {
+			f := unanswered(t)
+			_ = f.conn.SetWriteBuffer(1) // the system's least
+			way := carry(f)
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(300*time.Millisecond, cancel)
+			began := time.Now()
+			sent := way.sendUntilStopped(ctx, began.Add(time.Minute))
+			if took := time.Since(began); sent >= 100 || took > 10*time.Second {
+				t.Errorf("%s: %d samples after %s; want it to be stopped while it waits", name, sent, took)
+			}
+			way.end()
+			if last := f.rec.samples[99].sent.Load(); last != notYet {
+				t.Errorf("%s: the last sample was sent at %d", name, last)
+			}
+			t.Logf("%s: %d sent", name, sent)
 		}
-		t.Logf("%d sent", sent)
 	})
 }

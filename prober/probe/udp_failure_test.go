@@ -72,7 +72,7 @@ func TestUDPASessionThatDoesNotOpenHasItsFailure(t *testing.T) {
 		{"another key", udpAnswering(t, func(b []byte) []byte {
 			q, _ := stamp.ParseRequest(b, stamp.Authenticated)
 			reply := make([]byte, stamp.ControlBytes)
-			other.PutControlReply(reply, stamp.ReplyTo(q, 64), testSession, stamp.Report{})
+			other.PutControlReply(reply, stamp.ReplyTo(q, 64), testSession, stamp.Report{}, stamp.FollowUp{})
 			return reply
 		}), wire.FailureUnauthorized, "key"},
 		{"an echo", udpAnswering(t, func(b []byte) []byte { return b }), wire.FailureUnauthorized, "key"},
@@ -102,7 +102,7 @@ func TestUDPGarbageBeforeTheAnswerDoesNoHarm(t *testing.T) {
 		case isControl && unproved.Load() < 2:
 			unproved.Add(1)
 		case isControl:
-			key.PutControlReply(reply, stamp.ReplyTo(q, 64), testSession, stamp.Report{Received: 5, Replies: 5})
+			key.PutControlReply(reply, stamp.ReplyTo(q, 64), testSession, stamp.Report{Received: 5, Replies: 5}, stamp.FollowUp{})
 		default:
 			stamp.PutReply(reply, stamp.Authenticated, stamp.ReplyTo(q, 64))
 			key.Sign(reply)
@@ -120,7 +120,7 @@ func TestUDPGarbageBeforeTheAnswerDoesNoHarm(t *testing.T) {
 func TestUDPATargetIsAskedUntilTheLatestStart(t *testing.T) {
 	r := startStampTarget(t, nil)
 	time.AfterFunc(1500*time.Millisecond, func() {
-		s := testStampSession(172, 203)
+		s := testStampSession(192, 203)
 		s.NotBefore = time.Now()
 		r.Admit([]wire.Session{s})
 	})
@@ -134,7 +134,11 @@ func TestUDPATargetIsAskedUntilTheLatestStart(t *testing.T) {
 }
 
 func TestUDPAReflectorThatEndsMidRunRefuses(t *testing.T) {
-	r := startStampTarget(t, nil, testStampSession(172, 203))
+	bothWays(t, aReflectorThatEndsMidRunRefuses)
+}
+
+func aReflectorThatEndsMidRunRefuses(t *testing.T, p *Prober) {
+	r := startStampTarget(t, nil, testStampSession(192, 203))
 	req := udpRequest(r.address, 60)
 	req.Spec.Timeout = 500 * time.Millisecond
 	req.Observe = func(reply Reply) {
@@ -142,7 +146,7 @@ func TestUDPAReflectorThatEndsMidRunRefuses(t *testing.T) {
 			go r.stop()
 		}
 	}
-	run := stampProber().Make(t.Context(), req)
+	run := p.Make(t.Context(), req)
 	valid(t, run)
 	n := run.Counts
 	if run.Failure != "" || n.Sent != 60 || n.Received < 21 || n.Received > 58 || n.LostForward != nil || n.LostReverse != nil {
@@ -164,7 +168,7 @@ func TestUDPThatIsStoppedSaysHowFarItCame(t *testing.T) {
 		{"with samples in flight", proxy{all: treatment{drop: true}}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := startStampTarget(t, nil, testStampSession(172, 2003))
+			r := startStampTarget(t, nil, testStampSession(192, 2003))
 			req := udpRequest(c.p.start(t, r.address), 2000)
 			req.Spec.Timeout = 10 * time.Second
 			ctx, cancel := context.WithCancel(t.Context())

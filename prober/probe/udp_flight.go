@@ -16,7 +16,7 @@ import (
 // departures are told by number.
 const numbered = 1024
 
-// flight is a udp run's traffic: one goroutine sends, another receives.
+// flight is what a udp run sends and receives: by a goroutine each, or both on one thread.
 type flight struct {
 	*stampLink
 	rec    *record
@@ -48,8 +48,11 @@ type flight struct {
 	stamping stamping
 	estimate stamp.ErrorEstimate
 	arrivals arrivals
-	quoted   [64]byte // of entries read while a reply is in the other buffer
-	readErr  error
+	// departures is nil where samples ask for no follow-up.
+	departures *departures
+	broken     int      // how many errors were received in a row
+	quoted     [64]byte // of entries read while a reply is in the other buffer
+	readErr    error
 }
 
 // stampSent is when a sample left, by this program's clocks, and what its packet says of that.
@@ -66,9 +69,7 @@ func newFlight(l *stampLink, rec *record, clocks func() socket.Clocks, begin int
 		looked: make(chan struct{}, 1), reports: make(chan stamp.Report, 1), done: make(chan struct{}),
 		arrivals: newArrivals(rec.spec.Count, l.mode),
 	}
-	// Extra Padding makes up the size (RFC 8972, section 4.1). Three octets or less cannot hold it: they are
-	// plain zeros, which a reflector sends back as they are.
-	f.out = stamp.AppendPadding(make([]byte, l.mode.Bytes()), rec.spec.RequestBytes-l.mode.Bytes())
+	f.out, f.departures = l.blank(rec.spec)
 	for i := range f.owner {
 		f.owner[i].Store(notYet)
 	}
@@ -76,6 +77,16 @@ func newFlight(l *stampLink, rec *record, clocks func() socket.Clocks, begin int
 	f.newest.Store(notYet)
 	f.awaited.Store(int64(n))
 	return f
+}
+
+// blank makes the samples' packet, and room for when their replies left if the size has room to ask.
+func (l *stampLink) blank(spec wire.Spec) ([]byte, *departures) {
+	if l.mode == stamp.Authenticated && stamp.HasFollowUp(spec.RequestBytes) {
+		return stamp.NewFollowed(spec.RequestBytes), newDepartures(spec.Warmup+spec.Count, spec.Count)
+	}
+	// Extra Padding makes up the size (RFC 8972, section 4.1). Three octets or less cannot hold it: they are
+	// plain zeros, which a reflector sends back as they are.
+	return stamp.AppendPadding(make([]byte, l.mode.Bytes()), spec.RequestBytes-l.mode.Bytes()), nil
 }
 
 func (f *flight) sequence(i int) uint32 {
@@ -100,13 +111,28 @@ func (f *flight) request(i int) stamp.Request {
 	return stamp.Request{Sequence: f.sequence(i), T1: f.departed[i].t1, Estimate: stamp.UnknownError, SSID: f.ssid}
 }
 
-// send sends sample i. It allocates nothing. A sample that the system would not send is a
+// sending is what came of it.
+type sending int
+
+const (
+	sendingWell sending = iota // it left, or has a failure of its own: on to the next
+	sendingFull                // there was no room, and waiting for it is the caller's
+	sendingOver                // the run is over before it left
+)
+
+// send sends sample i, and says whether to send the next.
+func (f *flight) send(i int) bool { return f.trySend(i) == sendingWell }
+
+// trySend sends sample i. It allocates nothing. A sample that the system would not send is a
 // failure of its own (see notSent), and the next may do better.
-func (f *flight) send(i int) bool {
+func (f *flight) trySend(i int) sending {
 	s, d := &f.rec.samples[i], &f.departed[i]
 	d.t1 = stamp.NTP(f.clocks().Realtime)
 	stamp.PutRequest(f.out, f.mode, f.request(i))
-	if f.mode == stamp.Authenticated {
+	switch {
+	case f.departures != nil:
+		f.signer.SignFollowed(f.out)
+	case f.mode == stamp.Authenticated:
 		f.signer.Sign(f.out)
 	}
 	d.clocks = f.clocks() // the digest is no part of the round trip
@@ -121,14 +147,18 @@ func (f *flight) send(i int) bool {
 		f.owner[number%numbered].Store(int64(i))
 	}
 	f.latest.Store(int64(i))
-	return true
+	return sendingWell
 }
 
-// failedToSend says whether it is worth sending the next sample.
-func (f *flight) failedToSend(i int, err error) bool {
-	if errors.Is(err, net.ErrClosed) || errors.Is(err, errDeadline) { // the run is over before it left
+// failedToSend says whether it is worth sending this sample again, or the next.
+func (f *flight) failedToSend(i int, err error) sending {
+	switch {
+	case errors.Is(err, socket.ErrWait):
 		f.rec.samples[i].sent.Store(notYet)
-		return false
+		return sendingFull
+	case errors.Is(err, net.ErrClosed), errors.Is(err, errDeadline): // the run is over before it left
+		f.rec.samples[i].sent.Store(notYet)
+		return sendingOver
 	}
 	if f.sendErr == nil {
 		f.sendErr = err
@@ -137,7 +167,7 @@ func (f *flight) failedToSend(i int, err error) bool {
 		f.rec.samples[i].notSent(err)
 		f.settle(i)
 	}
-	return true
+	return sendingWell
 }
 
 // settle counts sample i, which was ended just now, as done with.
@@ -172,23 +202,27 @@ const maxErrors = 1000
 // receive records replies, until the read deadline is set into the past or the socket is closed.
 // It allocates nothing.
 func (f *flight) receive() {
-	for broken := 0; broken < maxErrors; {
-		noticed, err := f.d.Receive(f.in, &f.packet, &f.notice)
-		now := f.clocks()
-		switch {
-		case errors.Is(err, errDeadline), errors.Is(err, net.ErrClosed):
-			return
-		case err != nil:
-			broken++
-			f.readErr = err
-			f.blame(f.latest.Load(), failureOf(err))
-		case noticed:
-			f.heed(f.in)
-		default:
-			broken = 0
-			f.take(now)
-		}
+	for f.came(f.d.Receive(f.in, &f.packet, &f.notice)) {
 	}
+}
+
+// came takes what Receive returned. It returns false when nothing more is to be expected.
+func (f *flight) came(noticed bool, err error) bool {
+	now := f.clocks()
+	switch {
+	case errors.Is(err, errDeadline), errors.Is(err, net.ErrClosed):
+		return false
+	case err != nil:
+		f.broken++
+		f.readErr = err
+		f.blame(f.latest.Load(), failureOf(err))
+	case noticed:
+		f.heed(f.in)
+	default:
+		f.broken = 0
+		f.take(now)
+	}
+	return f.broken < maxErrors
 }
 
 // heed takes an entry of the error queue, with what it quotes.
@@ -230,12 +264,9 @@ func (f *flight) blame(i int64, failure wire.Failure) {
 func (f *flight) take(now socket.Clocks) {
 	b := f.in[:f.packet.Bytes]
 	if f.mode == stamp.Authenticated {
-		if report, sequence, isControl, verified := f.report(b); isControl {
-			if verified && sequence >= stamp.ClosingFrom {
-				select {
-				case f.reports <- report:
-				default:
-				}
+		if c, r, isControl, verified := f.report(b); isControl {
+			if verified && r.SenderSequence >= stamp.ClosingFrom {
+				f.concluded(c, r, now)
 			}
 			return
 		}
@@ -255,6 +286,11 @@ func (f *flight) take(now socket.Clocks) {
 		f.lookForDeparture(i)
 	}
 	first := f.reckon(i, r, now)
+	if f.departures != nil {
+		if u, ok := f.verifier.FollowUp(b, f.mode); ok {
+			f.departures.told(u, r.Estimate, now.Realtime)
+		}
+	}
 	f.estimate = r.Estimate
 	f.arrivals.add(i-f.warm, r, first)
 	if first {
@@ -262,6 +298,17 @@ func (f *flight) take(now socket.Clocks) {
 		if f.ended[i].CompareAndSwap(false, true) {
 			f.settle(i)
 		}
+	}
+}
+
+// concluded takes the report that closes the session. It is the last to tell when a reply left.
+func (f *flight) concluded(c stamp.Control, r stamp.Reply, now socket.Clocks) {
+	if f.departures != nil && c.FollowUp.Departed() {
+		f.departures.told(c.FollowUp, r.Estimate, now.Realtime)
+	}
+	select {
+	case f.reports <- c.Report:
+	default:
 	}
 }
 

@@ -48,7 +48,7 @@ func TestUDPWhatDoesNotVerifyLeavesNoTrace(t *testing.T) {
 			if q.Sequence >= stamp.ClosingFrom { // a report on another session
 				c.Session[0]++
 			}
-			key.PutControlReply(reply, stamp.ReplyTo(q, 64), c.Session, stamp.Report{Received: 3})
+			key.PutControlReply(reply, stamp.ReplyTo(q, 64), c.Session, stamp.Report{Received: 3}, stamp.FollowUp{})
 			return reply
 		}
 		if int(q.Sequence) < len(forged) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"isochrone/prober/socket"
+	"isochrone/prober/wire"
 	"isochrone/prober/wire/stamp"
 )
 
@@ -32,14 +33,14 @@ func (f *flight) give(b []byte) {
 
 // udpReplies are the fuzz target's seeds: replies of both modes, and what is nearly one.
 func udpReplies() [][]byte {
-	all := [][]byte{nil, make([]byte, 38), make([]byte, 44), make([]byte, 112), make([]byte, 172), make([]byte, 2048)}
+	all := [][]byte{nil, make([]byte, 38), make([]byte, 44), make([]byte, 112), make([]byte, 192), make([]byte, 2048)}
 	key := stamp.NewAuthenticator(testKey[:])
 	for _, mode := range []stamp.Mode{stamp.Authenticated, stamp.Unauthenticated} {
 		f := flown(mode)
 		for _, i := range []int{0, 2, 5, 6} {
 			a := stamp.ReplyTo(f.request(i), 255)
 			a.T2, a.T3, a.Estimate = stamp.NTP(1_790_000_000_500_000_000), stamp.NTP(1_790_000_000_600_000_000), stamp.UnknownError
-			b := stamp.AppendPadding(make([]byte, mode.Bytes()), 172-mode.Bytes())
+			b := stamp.AppendPadding(make([]byte, mode.Bytes()), 192-mode.Bytes())
 			stamp.PutReply(b, mode, a)
 			if mode == stamp.Authenticated {
 				key.Sign(b)
@@ -47,9 +48,26 @@ func udpReplies() [][]byte {
 			all = append(all, b)
 		}
 	}
+	f := flown(stamp.Authenticated)
+	for k, i := range []int{2, 3} { // the second tells of the first
+		a := stamp.ReplyTo(f.request(i), 255)
+		a.T2, a.T3, a.Estimate = stamp.NTP(1_790_000_000_500_000_000), stamp.NTP(1_790_000_000_600_000_000), stamp.UnknownError
+		request := stamp.NewFollowed(192)
+		stamp.PutRequest(request, stamp.Authenticated, f.request(i))
+		key.SignFollowed(request)
+		b := make([]byte, len(request))
+		stamp.PutReply(b, stamp.Authenticated, a)
+		key.Reflect(b, request, stamp.Authenticated, func(t stamp.TLV) stamp.Verdict {
+			t.SetFollowUp(stamp.FollowUp{Sequence: uint32(max(k-1, 0)), At: stamp.Timestamp(k) * stamp.NTP(1_790_000_000_600_050_000), Method: stamp.MethodSoftware})
+			return stamp.Understood
+		})
+		key.Sign(b)
+		all = append(all, b)
+	}
 	q := stamp.Request{Sequence: stamp.ClosingFrom, T1: 1, Estimate: stamp.UnknownError, SSID: testSession.SSID()}
 	control := make([]byte, stamp.ControlBytes)
-	key.PutControlReply(control, stamp.ReplyTo(q, 64), testSession, stamp.Report{Received: 1 << 31, Duplicates: 1 << 31})
+	key.PutControlReply(control, stamp.ReplyTo(q, 64), testSession, stamp.Report{Received: 1 << 31, Duplicates: 1 << 31},
+		stamp.FollowUp{Sequence: 1, At: 1, Method: stamp.MethodSoftware})
 	return append(all, control)
 }
 
@@ -75,6 +93,11 @@ func FuzzUDPReply(f *testing.F) {
 			t.Errorf("one reply, twice, answered %d samples and is %d duplicates", n, x.rec.duplicate)
 		}
 		run := x.run(udpRequest("", 5), ending{at: time.Now()}, stamp.Report{}, false)
+		for _, rtt := range run.Samples.RTTNS {
+			if rtt != wire.Null && rtt < 1 {
+				t.Errorf("a round trip of %d ns", rtt)
+			}
+		}
 		if run.Counts.Received > 1 {
 			t.Errorf("%d samples received", run.Counts.Received)
 		}
@@ -82,19 +105,22 @@ func FuzzUDPReply(f *testing.F) {
 }
 
 func TestTheUDPFuzzTargetHasItsSeeds(t *testing.T) {
-	if n := len(udpReplies()); n != 15 {
-		t.Errorf("%d seeds, want 15", n)
+	if n := len(udpReplies()); n != 17 {
+		t.Errorf("%d seeds, want 17", n)
 	}
-	answered, reports := int64(0), 0
+	answered, reports, told := int64(0), 0, 0
 	for _, mode := range []stamp.Mode{stamp.Authenticated, stamp.Unauthenticated} {
 		for _, b := range udpReplies() {
 			f := flown(mode)
 			f.give(b)
 			answered += f.answered.Load()
 			reports += len(f.reports)
+			if f.departures != nil && (f.departures.left[0] != 0 || f.departures.left[1] != 0) {
+				told++
+			}
 		}
 	}
-	if answered != 6 || reports != 1 {
-		t.Errorf("the seeds hold replies to %d samples and %d reports, want 6 (each mode's to what has left) and 1", answered, reports)
+	if answered != 8 || reports != 1 || told != 2 {
+		t.Errorf("the seeds hold replies to %d samples, %d reports and %d departures; want 8 (each mode's to what has left, and two that follow up), 1 and 2", answered, reports, told)
 	}
 }

@@ -20,7 +20,7 @@ import (
 const readBuffer = 4 << 20
 
 // stampLink is a udp run's socket, with what one end of a session needs. One goroutine may
-// send and one receive.
+// send and one receive. conn's descriptor is not d's any more where the run is made alone.
 type stampLink struct {
 	conn    *net.UDPConn
 	d       *socket.Datagrams
@@ -67,19 +67,19 @@ func (l *stampLink) ask(sequence uint32) error {
 	return err
 }
 
-// report reads a control packet's reply, with the sequence number of what it answers. isControl says
+// report reads a control packet's reply, with its base packet. isControl says
 // that it has the form of one, verified that the target proved with it that it holds the key.
-func (l *stampLink) report(b []byte) (report stamp.Report, sequence uint32, isControl, verified bool) {
+func (l *stampLink) report(b []byte) (c stamp.Control, r stamp.Reply, isControl, verified bool) {
 	c, ok := stamp.ParseControl(b)
 	if !ok {
-		return stamp.Report{}, 0, false, false
+		return c, r, false, false
 	}
-	r, _ := stamp.ParseReply(b, stamp.Authenticated) // a control packet holds one
+	r, _ = stamp.ParseReply(b, stamp.Authenticated) // a control packet holds one
 	asked := stamp.Timestamp(l.asked[byte(r.SenderSequence)].Load())
 	q := stamp.Request{Sequence: r.SenderSequence, T1: asked, Estimate: stamp.UnknownError, SSID: l.ssid}
 	verified = l.verifier.VerifyControl(b) && c.Recognized && c.Session == l.session && asked != 0 &&
 		r.SenderSequence >= stamp.ControlFrom && r.Answers(q)
-	return c.Report, r.SenderSequence, true, verified
+	return c, r, true, verified
 }
 
 // open opens the session: the target has proved the key when it returns no error, and nothing but

@@ -25,8 +25,9 @@ type treatment struct {
 // that the source gave them.
 type proxy struct {
 	forward, reverse map[uint32]treatment
-	all              treatment // of every reply to a sample that has none of its own
-	closings         bool      // drop the packets that close the session
+	all              treatment          // of every reply to a sample that has none of its own
+	closings         bool               // drop the packets that close the session
+	seen             func(reply []byte) // is told of every reply that is passed on; nil: nobody is
 }
 
 func (p *proxy) start(t *testing.T, target string) string {
@@ -87,6 +88,9 @@ func (p *proxy) start(t *testing.T, target string) string {
 	})
 	both.Go(func() {
 		pass(back, 48, p.reverse, p.all, func(b []byte) {
+			if p.seen != nil {
+				p.seen(b)
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			_, _ = front.WriteToUDP(b, source)
@@ -107,13 +111,15 @@ func mustAddrPort(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }
 
 func count(n int) *int { return &n }
 
-func TestUDPTellsTheDirectionsApart(t *testing.T) {
-	r := startStampTarget(t, nil, testStampSession(172, 203))
-	p := proxy{
+func TestUDPTellsTheDirectionsApart(t *testing.T) { bothUDPWays(t, tellsTheDirectionsApart) }
+
+func tellsTheDirectionsApart(t *testing.T, p *Prober) {
+	r := startStampTarget(t, nil, testStampSession(192, 203))
+	through := proxy{
 		forward: map[uint32]treatment{3: {drop: true}, 7: {twice: true}, 11: {overtaken: true}, 20: {drop: true}, 30: {overtaken: true}},
 		reverse: map[uint32]treatment{5: {drop: true}, 9: {twice: true}, 14: {overtaken: true}, 21: {drop: true}, 22: {drop: true}},
 	}
-	run := stampProber().Make(t.Context(), udpRequest(p.start(t, r.address), 40))
+	run := p.Make(t.Context(), udpRequest(through.start(t, r.address), 40))
 	valid(t, run)
 	sameCounts(t, run, wire.Counts{
 		Warmup: 3, Sent: 40, Received: 35, Lost: 5, Duplicate: 2, Reordered: 3,
@@ -133,7 +139,7 @@ func TestUDPTellsTheDirectionsApart(t *testing.T) {
 // The first copy's reply may be the one that is lost: the sample is answered, and neither lost nor
 // doubled on the way back.
 func TestUDPACopyMayMakeGoodALoss(t *testing.T) {
-	r := startStampTarget(t, nil, testStampSession(172, 203))
+	r := startStampTarget(t, nil, testStampSession(192, 203))
 	p := proxy{forward: map[uint32]treatment{4: {twice: true}, 6: {twice: true}}, reverse: map[uint32]treatment{6: {drop: true}}}
 	run := stampProber().Make(t.Context(), udpRequest(p.start(t, r.address), 20))
 	valid(t, run)
@@ -145,7 +151,7 @@ func TestUDPACopyMayMakeGoodALoss(t *testing.T) {
 }
 
 func TestUDPALateReplyIsLostAndCounted(t *testing.T) {
-	r := startStampTarget(t, nil, testStampSession(172, 203))
+	r := startStampTarget(t, nil, testStampSession(192, 203))
 	p := proxy{reverse: map[uint32]treatment{1: {delay: 1500 * time.Millisecond}, 2: {drop: true}}}
 	req := udpRequest(p.start(t, r.address), 100)
 	req.Spec.Interval, req.Spec.Timeout = 10*time.Millisecond, time.Second
@@ -171,7 +177,7 @@ func TestUDPALateReplyIsLostAndCounted(t *testing.T) {
 }
 
 func TestUDPWithoutAReportTheDirectionsAreUnknown(t *testing.T) {
-	r := startStampTarget(t, nil, testStampSession(172, 203))
+	r := startStampTarget(t, nil, testStampSession(192, 203))
 	p := proxy{closings: true, reverse: map[uint32]treatment{5: {drop: true}}}
 	run := stampProber().Make(t.Context(), udpRequest(p.start(t, r.address), 20))
 	valid(t, run)
@@ -179,12 +185,16 @@ func TestUDPWithoutAReportTheDirectionsAreUnknown(t *testing.T) {
 }
 
 func TestUDPAClosedLoopWaitsForEveryReply(t *testing.T) {
-	r := startStampTarget(t, nil, testStampSession(172, 203))
+	bothUDPWays(t, aClosedLoopWaitsForEveryReply)
+}
+
+func aClosedLoopWaitsForEveryReply(t *testing.T, p *Prober) {
+	r := startStampTarget(t, nil, testStampSession(192, 203))
 	const delay = 20 * time.Millisecond
-	p := proxy{all: treatment{delay: delay}, reverse: map[uint32]treatment{4: {drop: true}}}
-	req := udpRequest(p.start(t, r.address), 10)
+	through := proxy{all: treatment{delay: delay}, reverse: map[uint32]treatment{4: {drop: true}}}
+	req := udpRequest(through.start(t, r.address), 10)
 	req.Spec.Interval, req.Spec.Timeout = 0, time.Second
-	run := stampProber().Make(t.Context(), req)
+	run := p.Make(t.Context(), req)
 	valid(t, run)
 	sameCounts(t, run, wire.Counts{
 		Warmup: 3, Sent: 10, Received: 9, Lost: 1,

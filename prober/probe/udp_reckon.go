@@ -13,6 +13,8 @@ import (
 //
 //	round trip = (T4 − T1) − (T3 − T2)    forward = T2 − T1    reverse = T4 − T3
 //
+// T3 is the target program's here; see byDepartures.
+//
 // T1 and T4 are the kernel's, which are good as long as no clock was set in between, this
 // machine's or the target's. Otherwise, or where the kernel gave none for this sample, T4 − T1 is by
 // this program's monotonic clock.
@@ -51,6 +53,9 @@ func (f *flight) reckon(i int, r stamp.Reply, now socket.Clocks) (first bool) {
 	f.slowest.Store(max(f.slowest.Load(), rtt))
 	if timed && !set {
 		s.forward, s.reverse = t2-t1, t4-t3
+		if f.departures != nil {
+			f.departures.first[i] = firstReply{number: r.Sequence, t3: t3}
+		}
 	}
 	if stamped && !set {
 		s.client = max(user-whole, 0)

@@ -11,7 +11,7 @@ import (
 
 // Of the smallest sizes, some are too short for the TLV that pads the packet.
 func TestUDPMeasuresAtEverySize(t *testing.T) {
-	for _, size := range []int{112, 113, 115, 116, 171, 172, 173, wire.MaxDatagramBytes} {
+	for _, size := range []int{112, 113, 115, 116, 151, 152, 153, 155, 156, 191, 192, 193, wire.MaxDatagramBytes} {
 		r := startStampTarget(t, nil, testStampSession(size, 13))
 		req := udpRequest(r.address, 10)
 		req.Spec.RequestBytes = size
@@ -25,7 +25,7 @@ func TestUDPMeasuresAtEverySize(t *testing.T) {
 }
 
 func TestUDPMeasuresOverIPv6(t *testing.T) {
-	r := startStampTargetAt(t, "[::1]:0", nil, testStampSession(172, 53))
+	r := startStampTargetAt(t, "[::1]:0", nil, testStampSession(192, 53))
 	run := stampProber().Make(t.Context(), udpRequest(r.address, 50))
 	valid(t, run)
 	aside := 0
@@ -41,7 +41,7 @@ func TestUDPMeasuresOverIPv6(t *testing.T) {
 
 // A reflector that listens on all addresses of both families is asked at one of IPv4's.
 func TestUDPMeasuresAReflectorOfBothFamilies(t *testing.T) {
-	r := startStampTargetAt(t, ":0", nil, testStampSession(172, 53))
+	r := startStampTargetAt(t, ":0", nil, testStampSession(192, 53))
 	_, port, err := net.SplitHostPort(r.address)
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestUDPManyRunsShareAReflector(t *testing.T) {
 	const runs, n = 30, 40
 	sessions := make([]wire.Session, runs)
 	for i := range sessions {
-		sessions[i] = testStampSession(172, n+3)
+		sessions[i] = testStampSession(192, n+3)
 		sessions[i].ID = wire.SessionID{1, byte(i / 2), byte(i)} // pairs of one SSID
 	}
 	r := startStampTarget(t, nil, sessions...)

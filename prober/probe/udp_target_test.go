@@ -99,10 +99,10 @@ func testStampSession(size, requests int) wire.Session {
 	}
 }
 
-// udpRequest is a run of count samples of 172 octets (as a control packet has), 5 ms apart, with a timeout of 2 s and 3 of warm-up.
+// udpRequest is a run of count samples of 192 octets (as a control packet has), 5 ms apart, with a timeout of 2 s and 3 of warm-up.
 func udpRequest(address string, count int) Request {
 	r := tcpRequest(address, count)
-	r.Spec.Kind, r.Spec.RequestBytes, r.Spec.ResponseBytes, r.Spec.Warmup, r.Spec.Timeout = wire.KindUDP, 172, 0, 3, 2*time.Second
+	r.Spec.Kind, r.Spec.RequestBytes, r.Spec.ResponseBytes, r.Spec.Warmup, r.Spec.Timeout = wire.KindUDP, 192, 0, 3, 2*time.Second
 	return r
 }
 
@@ -111,6 +111,27 @@ func stampProber() *Prober {
 	p := newTestProber()
 	p.again = 100 * time.Millisecond
 	return p
+}
+
+// bothUDPWays is bothWays with a prober that asks again soon. Afterwards its threads are free.
+func bothUDPWays(t *testing.T, f func(t *testing.T, p *Prober)) {
+	t.Helper()
+	bothWays(t, func(t *testing.T, p *Prober) {
+		p.again = stampProber().again
+		free := 0
+		for p.threads.Take() {
+			free++
+		}
+		for range free {
+			p.threads.Give()
+		}
+		f(t, p)
+		for range free {
+			if !p.threads.Take() {
+				t.Error("the run is over, and its thread is not free")
+			}
+		}
+	})
 }
 
 // udpStamps is where round trips are clocked on this system.

@@ -7,13 +7,15 @@ import (
 	"isochrone/prober/wire"
 )
 
-func TestUDPMeasuresEverySample(t *testing.T) {
+func TestUDPMeasuresEverySample(t *testing.T) { bothWays(t, measuresEverySample) }
+
+func measuresEverySample(t *testing.T, p *Prober) {
 	bound := int64(1_500_000)
-	r := startStampTarget(t, func() *int64 { return &bound }, testStampSession(172, 203))
+	r := startStampTarget(t, func() *int64 { return &bound }, testStampSession(192, 203))
 	var seen []Reply
 	req := udpRequest(r.address, 200)
 	req.Observe = func(r Reply) { seen = append(seen, r) }
-	run := stampProber().Make(t.Context(), req)
+	run := p.Make(t.Context(), req)
 	valid(t, run)
 	want := wire.Counts{Warmup: 3, Sent: 200, Received: 200}
 	zero := 0

@@ -32,45 +32,79 @@ const maxPacket = 1 << 16
 // ServeUDP answers the STAMP packets (RFC 8762, authenticated mode) of udp sessions that the door
 // admits, until ctx ends. It closes the socket. An error means that the socket broke.
 //
+// On Linux the calling goroutine's thread waits in the kernel, and a reply tells when the one before
+// it left (see departures).
+//
 // Nothing that it sends is larger than what it answers. Whatever it does not answer is counted by
 // its reason, and not logged: anybody can send it, as fast as they like.
 func (r *Reflector) ServeUDP(ctx context.Context, conn *net.UDPConn) error {
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	defer conn.Close() // nothing is left to be sent
-	d, err := socket.NewDatagrams(conn, socket.Options{Arrivals: true, TTL: true, Local: true, SendTTL: stamp.TTL})
+	d, err := socket.NewDatagrams(conn, stampOptions)
 	if err != nil {
 		return fmt.Errorf("serving udp probes: %w", err)
 	}
 	// Samples wait here behind a flood. The system may grant less, or nothing: then it is as it was.
 	_ = conn.SetReadBuffer(readBuffer)
 	s := newStampServer(r, conn.LocalAddr().(*net.UDPAddr).AddrPort().Port())
+	if served, err := s.alone(ctx, conn, d); served {
+		return err
+	}
+	return s.serve(ctx, d)
+}
+
+// stampOptions are what the socket is to do.
+var stampOptions = socket.Options{Arrivals: true, TTL: true, Local: true, SendTTL: stamp.TTL}
+
+// carrier is the socket, as far as answering goes.
+type carrier interface {
+	Receive(b []byte, p *socket.Packet, n *socket.Notice) (noticed bool, err error)
+	Notice(b []byte, n *socket.Notice) error
+	Reply(b []byte, from netip.Addr) (number uint32, err error)
+}
+
+// serve answers what comes, until ctx ends.
+func (s *stampServer) serve(ctx context.Context, d carrier) error {
 	in := make([]byte, maxPacket)
 	var p socket.Packet
 	var n socket.Notice
 	delay := time.Duration(0)
-	for {
-		_, err := d.Receive(in, &p, &n)
+	for ctx.Err() == nil {
+		noticed, err := d.Receive(in, &p, &n)
 		switch {
+		case noticed:
+			s.departures.left(&n)
 		case err == nil:
 			delay = 0
 			if reply := s.handle(in[:p.Bytes], &p); reply != nil {
-				if err := d.Reply(reply, p.Local); err != nil && ctx.Err() == nil {
-					r.log.Debug("a reply could not be sent", "error", err)
-				}
+				s.send(ctx, d, reply, p.Local)
 			}
 		case ctx.Err() != nil:
-			return nil
 		case errors.Is(err, net.ErrClosed):
 			return fmt.Errorf("receiving udp probes: %w", err)
 		default:
 			delay = min(max(2*delay, time.Millisecond), time.Second)
-			r.log.Warn("receiving udp probes failed", "error", err, "retry_after", delay)
+			s.log.Warn("receiving udp probes failed", "error", err, "retry_after", delay)
 			select {
 			case <-time.After(delay):
 			case <-ctx.Done():
 			}
 		}
 	}
+	return nil
+}
+
+// send sends a reply that handle returned.
+func (s *stampServer) send(ctx context.Context, d carrier, reply []byte, from netip.Addr) {
+	number, err := d.Reply(reply, from)
+	if err != nil {
+		s.departures.forget()
+		if ctx.Err() == nil {
+			s.log.Debug("a reply could not be sent", "error", err)
+		}
+		return
+	}
+	s.departures.sent(d, number, s.answering, s.answer)
 }
 
 // stampServer is the reflector's end of one UDP socket.
@@ -78,6 +112,13 @@ type stampServer struct {
 	*Reflector
 	port uint16 // its own
 	out  []byte
+
+	// Of the reply that handle returned last: its session, nil where it is to a control packet, and its
+	// number there.
+	answering  *stampSession
+	answer     uint32
+	understand func(stamp.TLV) stamp.Verdict // made once
+	departures departures
 
 	estimate   stamp.ErrorEstimate
 	estimateAt time.Duration // when the clock was last asked for its error
@@ -88,6 +129,16 @@ const estimateAge = time.Second
 
 func newStampServer(r *Reflector, port uint16) *stampServer {
 	s := &stampServer{Reflector: r, port: port, out: make([]byte, wire.MaxDatagramBytes), estimateAt: -estimateAge}
+	s.departures.mu = &r.door.mu
+	s.understand = func(t stamp.TLV) stamp.Verdict {
+		switch {
+		case t.Type != stamp.TypeFollowUp:
+			return stamp.Unknown
+		case !t.SetFollowUp(s.answering.last):
+			return stamp.Unreadable
+		}
+		return stamp.Understood
+	}
 	return s
 }
 
@@ -95,7 +146,7 @@ func newStampServer(r *Reflector, port uint16) *stampServer {
 // allocates nothing but when it opens a session. The reply is valid until the next call.
 func (s *stampServer) handle(b []byte, p *socket.Packet) []byte {
 	now := s.now()
-	reply, admitted, reason := s.answer(b, p, now)
+	reply, admitted, reason := s.decide(b, p, now)
 	if admitted != nil {
 		s.admitted(admitted, p.Remote)
 	}
@@ -106,7 +157,7 @@ func (s *stampServer) handle(b []byte, p *socket.Packet) []byte {
 	return reply
 }
 
-func (s *stampServer) answer(b []byte, p *socket.Packet, now moment) (reply []byte, admitted *wire.Session, reason Reason) {
+func (s *stampServer) decide(b []byte, p *socket.Packet, now moment) (reply []byte, admitted *wire.Session, reason Reason) {
 	q, ok := stamp.ParseRequest(b, stamp.Authenticated)
 	if !ok || p.Cut || len(b) > len(s.out) || !p.Remote.IsValid() {
 		return nil, nil, ReasonMalformed
@@ -129,7 +180,8 @@ func (s *stampServer) answer(b []byte, p *socket.Packet, now moment) (reply []by
 			return nil, admitted, reason
 		}
 		a.T3 = stamp.NTP(time.Now().UnixNano())
-		session.auth.PutControlReply(s.out, a, c.Session, session.report)
+		s.answering = nil
+		session.auth.PutControlReply(s.out, a, c.Session, session.report, session.last)
 		return s.out[:stamp.ControlBytes], admitted, ""
 	}
 	session, reason := s.door.stampSample(b, q, p.Remote, now)
@@ -139,10 +191,13 @@ func (s *stampServer) answer(b []byte, p *socket.Packet, now moment) (reply []by
 	if a.Sequence, reason = session.sample(q.Sequence); reason != "" {
 		return nil, nil, reason
 	}
+	s.answering, s.answer = session, a.Sequence
 	reply = s.out[:len(b)]
 	stamp.PutReply(reply, stamp.Authenticated, a)
-	session.auth.Reflect(reply, b, stamp.Authenticated, nil)
-	stamp.PutSent(reply, stamp.Authenticated, stamp.NTP(time.Now().UnixNano())) // the digest and the way to the device come after it
+	session.auth.Reflect(reply, b, stamp.Authenticated, s.understand)
+	session.leaves(a.Sequence)
+	// The digest and the way to the device come after it: the next reply tells of those.
+	stamp.PutSent(reply, stamp.Authenticated, stamp.NTP(time.Now().UnixNano()))
 	session.auth.Sign(reply)
 	return reply, nil, ""
 }

@@ -41,6 +41,14 @@ func (h *hand) give(b []byte, from netip.AddrPort) []byte {
 	return h.handle(b, &socket.Packet{Bytes: len(b), At: 1_790_000_000_000_000_000, TTL: 60, Remote: from, Local: netip.MustParseAddr("192.0.2.9")})
 }
 
+func (h *hand) followed(sequence uint32) []byte { return h.own.followed(sequence) }
+
+// sealed signs a packet of followed, which was changed.
+func (h *hand) sealed(b []byte) []byte {
+	h.own.key.SignFollowed(b)
+	return b
+}
+
 // packets are the fuzz target's seeds, each near a decision of the reflector's.
 func packets(h *hand) [][]byte {
 	reply := h.give(h.own.sample(1), h.remote)
@@ -49,8 +57,15 @@ func packets(h *hand) [][]byte {
 		h.own.sample(0), h.own.sample(99), h.own.sample(100), h.own.sample(stamp.WarmupFrom), h.own.sample(stamp.ControlFrom), h.own.sample(0)[:112],
 		h.own.control(0), h.own.control(255), h.other.control(0), h.other.sample(0), bytes.Clone(reply),
 	}
+	followed := h.followed(2)
+	all = append(all, followed, h.followed(3), h.give(h.followed(4), h.remote))
+	for _, at := range []int{113, 115} { // its type, its length
+		changed := bytes.Clone(followed)
+		changed[at]++
+		all = append(all, h.sealed(changed))
+	}
 	control := h.own.control(3)
-	for _, at := range []int{0, 26, 96, 112, 113, 115, 116, 132, 152, 171} {
+	for _, at := range []int{0, 26, 96, 112, 113, 115, 116, 132, 152, 153, 172, 191} {
 		changed := bytes.Clone(control)
 		changed[at] ^= 0xFF
 		all = append(all, changed)
@@ -97,17 +112,17 @@ func FuzzDatagram(f *testing.F) {
 }
 
 func TestTheFuzzTargetHasItsSeeds(t *testing.T) {
-	if n := len(packets(newHand(t))); n != 27 {
-		t.Errorf("%d seeds, want 27", n)
+	if n := len(packets(newHand(t))); n != 34 {
+		t.Errorf("%d seeds, want 34", n)
 	}
 }
 
 func TestNoDatagramAllocates(t *testing.T) {
 	h := newHand(t)
 	p := &socket.Packet{At: 1, TTL: 60, Remote: h.remote, Local: netip.MustParseAddr("192.0.2.9")}
-	samples := [][]byte{}
+	samples, followed := [][]byte{}, [][]byte{}
 	for i := range uint32(100) {
-		samples = append(samples, h.own.sample(i))
+		samples, followed = append(samples, h.own.sample(i)), append(followed, h.followed(i))
 	}
 	wrong := h.own.sample(5)
 	wrong[100] ^= 1
@@ -116,6 +131,7 @@ func TestNoDatagramAllocates(t *testing.T) {
 	stray[130] ^= 1 // the session is known, the key is not proved
 	for name, give := range map[string]func(i int){
 		"samples":           func(i int) { h.handle(samples[i%100], p) },
+		"with a follow-up":  func(i int) { h.handle(followed[i%100], p) },
 		"with a wrong key":  func(int) { h.handle(wrong, p) },
 		"control":           func(int) { h.handle(control, p) },
 		"forged openings":   func(int) { h.handle(stray, &socket.Packet{Remote: netip.MustParseAddrPort("198.51.100.1:4000")}) },

@@ -44,6 +44,8 @@ type stampSession struct {
 	next                     uint32 // the number of the next reply to a sample
 	highest                  int64  // sample received; -1: none
 	report                   stamp.Report
+	newest                   uint32         // the number of the reply to a sample or warm-up that was made last
+	last                     stamp.FollowUp // of that reply; zero as long as it is not known when it left
 }
 
 func newStampSession(s *wire.Session, from peer, now moment) *stampSession {
@@ -81,6 +83,16 @@ func (s *stampSession) sample(sequence uint32) (reply uint32, reason Reason) {
 	s.next++
 	s.report.Replies++
 	return reply, ""
+}
+
+// leaves notes that a reply is made.
+func (s *stampSession) leaves(number uint32) { s.newest, s.last = number, stamp.FollowUp{} }
+
+// departed notes when the kernel let a reply go. Only the newest's is told of (RFC 8972, section 4.7).
+func (s *stampSession) departed(number uint32, at int64) {
+	if number == s.newest {
+		s.last = stamp.FollowUp{Sequence: number, At: stamp.NTP(at), Method: stamp.MethodSoftware}
+	}
 }
 
 // count counts a sample for the report.

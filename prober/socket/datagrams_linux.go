@@ -16,12 +16,14 @@ import (
 // Datagrams receives and sends on a datagram socket of package net, waiting by the runtime's
 // poller: thousands of sockets do not mean thousands of threads, and the deadlines of the
 // connection hold. One goroutine may receive and one send at a time. Neither allocates.
+// See Detach for a few sockets whose threads the kernel itself is to wake.
 type Datagrams struct {
 	raw     syscall.RawConn
 	options Options
 
 	// What the receiving closures, made once, work on.
 	receiver *Receiver
+	queue    *Receiver // of the error queue: who is replied to is in the other
 	into     []byte
 	packet   *Packet
 	notice   *Notice
@@ -47,10 +49,10 @@ func NewDatagrams(c syscall.Conn, o Options) (*Datagrams, error) {
 	if err := Set(raw, o); err != nil {
 		return nil, err
 	}
-	d := &Datagrams{raw: raw, options: o, receiver: NewReceiver()}
+	d := &Datagrams{raw: raw, options: o, receiver: NewReceiver(), queue: NewReceiver()}
 	d.receive = func(fd uintptr) bool { return d.receiveOne(fd) }
 	d.try = func(fd uintptr) { d.receiveOne(fd) }
-	d.look = func(fd uintptr) { d.result = d.receiver.Notice(fd, d.into, d.notice) }
+	d.look = func(fd uintptr) { d.result = d.queue.Notice(fd, d.into, d.notice) }
 	d.reply = func(fd uintptr) bool {
 		d.result = d.answer.send(fd, d.receiver, d.into)
 		return !errors.Is(d.result, ErrWait)
@@ -91,8 +93,8 @@ func (d *Datagrams) Receive(b []byte, p *Packet, n *Notice) (noticed bool, err e
 // the newest it knows of a socket is an error and nothing else: that its send buffer is full and
 // its error queue is not empty. Package internal/poll does not export the error.
 func isNotPollable(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Err != nil && op.Err.Error() == "not pollable"
+	op, ok := err.(*net.OpError) //nolint:errorlint // package net returns it as it is, and looking deeper allocates
+	return ok && op.Err != nil && op.Err.Error() == "not pollable"
 }
 
 // Notice reads one entry of the error queue, without waiting: ErrWait says that there is none. Only
@@ -110,7 +112,7 @@ func (d *Datagrams) Notice(b []byte, n *Notice) error {
 func (d *Datagrams) receiveOne(fd uintptr) bool {
 	for {
 		if d.options.Departures || d.options.Errors {
-			if d.result = d.receiver.Notice(fd, d.into, d.notice); d.result != ErrWait {
+			if d.result = d.queue.Notice(fd, d.into, d.notice); d.result != ErrWait {
 				return true
 			}
 		}
@@ -148,12 +150,8 @@ func (d *Datagrams) Send(b []byte) (number uint32, err error) {
 			d.number++
 			return d.number - 1, nil
 		}
-		// The kernel may have given the failed packet a number or not: begin to count anew.
-		if d.options.Departures {
-			d.number = 0
-			if err := Set(d.raw, Options{Arrivals: d.options.Arrivals, Departures: true}); err != nil {
-				return 0, err
-			}
+		if err := d.renumber(); err != nil {
+			return 0, err
 		}
 		if attempt == 3 || !isICMP(d.sent) || errors.Is(d.sent, unix.EMSGSIZE) {
 			return 0, os.NewSyscallError("sendto", d.sent)
@@ -161,16 +159,29 @@ func (d *Datagrams) Send(b []byte) (number uint32, err error) {
 	}
 }
 
+// renumber begins to count anew: the kernel may have given a packet that failed a number or not.
+func (d *Datagrams) renumber() error {
+	if d.number = 0; !d.options.Departures {
+		return nil
+	}
+	return Set(d.raw, Options{Arrivals: d.options.Arrivals, Departures: true})
+}
+
 // Next is the number that the next packet gets, unless sending it fails at first.
 func (d *Datagrams) Next() uint32 { return d.number }
 
 // Reply sends b to where the packet last received came from, from the address that it was
-// sent to if Local was asked for. Only the goroutine that receives may call it.
-func (d *Datagrams) Reply(b []byte, from netip.Addr) error {
+// sent to if Local was asked for. Only the goroutine that receives may call it, and only if none
+// sends otherwise. Packets are numbered as by Send.
+func (d *Datagrams) Reply(b []byte, from netip.Addr) (number uint32, err error) {
 	d.into = b
 	d.answer.from(d.receiver, from)
 	if err := d.raw.Write(d.reply); err != nil {
-		return err
+		return 0, err
 	}
-	return d.result
+	if d.result != nil {
+		return 0, errors.Join(d.result, d.renumber())
+	}
+	d.number++
+	return d.number - 1, nil
 }

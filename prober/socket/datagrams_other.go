@@ -79,8 +79,11 @@ func (d *Datagrams) Send(b []byte) (number uint32, err error) {
 func (d *Datagrams) Next() uint32 { return d.number }
 
 // Reply sends b to where the packet last received came from. The system chooses the address that
-// it leaves from.
-func (d *Datagrams) Reply(b []byte, _ netip.Addr) error {
-	_, err := d.conn.WriteToUDPAddrPort(b, d.remote)
-	return err
+// it leaves from. Packets are numbered as by Send.
+func (d *Datagrams) Reply(b []byte, _ netip.Addr) (number uint32, err error) {
+	if _, err := d.conn.WriteToUDPAddrPort(b, d.remote); err != nil {
+		return 0, err
+	}
+	d.number++
+	return d.number - 1, nil
 }

@@ -66,7 +66,7 @@ func TestAReplyGoesBackFromTheAddressThatWasAsked(t *testing.T) {
 			if Stamps && (!p.Cut || p.TTL != 77 || p.Local != netip.MustParseAddr(c.ask)) {
 				t.Errorf("received %+v; want it cut, TTL 77, sent to %s", p, c.ask)
 			}
-			if err := d.Reply([]byte("there"), p.Local); err != nil {
+			if _, err := d.Reply([]byte("there"), p.Local); err != nil {
 				t.Fatal(err)
 			}
 			b = make([]byte, 10)

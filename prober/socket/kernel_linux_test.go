@@ -138,7 +138,7 @@ func TestReceivingAndSendingAllocateNothing(t *testing.T) {
 		if _, err := answering.Receive(in, &p, &n); err != nil {
 			t.Fatal(err)
 		}
-		if err := answering.Reply(in[:p.Bytes], p.Local); err != nil {
+		if _, err := answering.Reply(in[:p.Bytes], p.Local); err != nil {
 			t.Fatal(err)
 		}
 		for noticed := true; noticed; {

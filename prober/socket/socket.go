@@ -15,8 +15,11 @@ import (
 	"time"
 )
 
-// ErrWait says that nothing is there yet.
+// ErrWait says that nothing is there yet, or of what is to be sent that there is no room for it yet.
 var ErrWait = errors.New("nothing to receive yet")
+
+// ErrCalled says that who waited was called away: see Detached.
+var ErrCalled = errors.New("called away")
 
 // Options are what a socket is to do beyond what package net asks for.
 type Options struct {

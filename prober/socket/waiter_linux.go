@@ -12,7 +12,8 @@ import (
 
 // Waiter lets a thread wait for a socket and be called away from it.
 type Waiter struct {
-	set [2]unix.PollFd
+	set  [2]unix.PollFd
+	rung uint64 // how often it was called
 
 	mu   sync.Mutex
 	bell int // an eventfd; -1 once closed
@@ -28,14 +29,23 @@ func NewWaiter(fd uintptr) (*Waiter, error) {
 }
 
 // Wait blocks the calling thread until the socket can be read, or written if that is wanted, has
-// failed, or d is over. Who is called returns at once, with called set; a call counts once. How
-// late it is when d is over see PromptTimers.
+// failed or an entry in its error queue, or d is over. Who is called returns at once, with called
+// set; calls that come before that count as one. How late it is when d is over see PromptTimers.
 func (w *Waiter) Wait(d time.Duration, write bool) (called bool, err error) {
-	w.set[0].Events = unix.POLLIN
 	if write {
-		w.set[0].Events |= unix.POLLOUT
+		return w.wait(d, unix.POLLIN|unix.POLLOUT)
 	}
-	w.set[1].Revents = 0
+	return w.wait(d, unix.POLLIN)
+}
+
+// WaitForRoom is Wait for writing alone: what there is to read does not end it.
+func (w *Waiter) WaitForRoom(d time.Duration) (called bool, err error) {
+	return w.wait(d, unix.POLLOUT)
+}
+
+func (w *Waiter) wait(d time.Duration, events int16) (called bool, err error) {
+	w.set[0].Events = events
+	w.set[0].Revents, w.set[1].Revents = 0, 0
 	ts := unix.NsecToTimespec(int64(max(d, 0)))
 	// A signal ends it early, which the caller cannot tell from a socket that is ready and then
 	// is not: both look again.
@@ -44,7 +54,7 @@ func (w *Waiter) Wait(d time.Duration, write bool) (called bool, err error) {
 		return false, os.NewSyscallError("ppoll", errno)
 	}
 	if errno == 0 && w.set[1].Revents != 0 {
-		w.set[1].Fd = -1 // ppoll leaves it out from now on
+		_, _, _ = unix.RawSyscall(unix.SYS_READ, uintptr(w.set[1].Fd), uintptr(unsafe.Pointer(&w.rung)), unsafe.Sizeof(w.rung)) // silences it
 		return true, nil
 	}
 	return false, nil

@@ -46,6 +46,10 @@ const (
 	// MinDatagramBytes is the smallest UDP payload of the udp kind: a STAMP packet in
 	// authenticated mode (RFC 8762, section 4.2.2).
 	MinDatagramBytes = 112
+	// DefaultDatagramBytes is the UDP payload of the udp kind where nothing is said: the smallest
+	// packet that tells when the reply before left the target (RFC 8972, section 4.7), so that what
+	// the target's program needs to send a reply is no part of the round trip.
+	DefaultDatagramBytes = 152
 	// MaxDatagramBytes is the largest UDP payload of the udp kind, and the largest echo payload
 	// of the icmp kind: 1,500 less the headers of IPv6 (40) and UDP or ICMP (8).
 	MaxDatagramBytes = 1452

@@ -29,7 +29,7 @@ func TestEveryKindHasItsDefaults(t *testing.T) {
 		return wire.Spec{Kind: kind, Count: count, Warmup: 5, Interval: interval, Timeout: 2 * time.Second}
 	}
 	udp, large, echo := spec("udp", 100, time.Millisecond), spec("udp", 100, 20*time.Millisecond), spec("icmp", 10, time.Second)
-	udp.RequestBytes, large.RequestBytes, echo.RequestBytes = 112, 1400, 56
+	udp.RequestBytes, large.RequestBytes, echo.RequestBytes = 152, 1400, 56
 	fresh, warm := spec("http", 10, time.Second), spec("http", 10, time.Second)
 	fresh.Method, fresh.Connection, warm.Method, warm.Connection = "GET", "fresh", "HEAD", "keep-alive"
 	want := []Probe{

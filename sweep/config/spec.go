@@ -12,8 +12,8 @@ import (
 const (
 	defaultTimeout    = 2 * time.Second
 	defaultWarmup     = 5
-	defaultUDPRequest = wire.MinDatagramBytes // the smallest packet that can be authenticated
-	defaultEcho       = 56                    // what ping sends
+	defaultUDPRequest = wire.DefaultDatagramBytes
+	defaultEcho       = 56 // what ping sends
 )
 
 // spec reads how the probe measures. ok is false when anything of it is wrong.

@@ -84,7 +84,7 @@ const (
 	// udpHeader is that of UDP (RFC 768) and of ICMP's echo (RFC 792) alike.
 	udpHeader = 8
 	// controlBytes is a control packet of a udp run, which its sessions open and close with.
-	controlBytes = 172
+	controlBytes = 192
 	controls     = 2
 )
 

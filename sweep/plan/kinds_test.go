@@ -210,7 +210,7 @@ func TestRunBytesCountsWholePacketsOrNothing(t *testing.T) {
 		known             bool
 	}{
 		{wire.Spec{Kind: wire.KindTCP, Count: 100, Warmup: 5, RequestBytes: 64, ResponseBytes: 16}, 64 + 105*64, 48 + 105*16, true},
-		{wire.Spec{Kind: wire.KindUDP, Count: 100, Warmup: 5, RequestBytes: 112}, 105*140 + 2*200, 105*140 + 2*200, true},
+		{wire.Spec{Kind: wire.KindUDP, Count: 100, Warmup: 5, RequestBytes: 112}, 105*140 + 2*220, 105*140 + 2*220, true},
 		{wire.Spec{Kind: wire.KindICMP, Count: 10, RequestBytes: 56}, 10 * 84, 10 * 84, true}, // ping says "56(84) bytes"
 		{wire.Spec{Kind: wire.KindConnect, Count: 10}, 0, 0, true},
 		{wire.Spec{Kind: wire.KindHTTP, Count: 10, Method: "GET"}, 0, 0, false},
@@ -221,7 +221,7 @@ func TestRunBytesCountsWholePacketsOrNothing(t *testing.T) {
 	}
 	cost := mustMake(t, kindsInput(t)).Cost()
 	// udp to eastus; echo to eastus, db and api; dial; and health, of which nobody can say.
-	udp, echo := int64(25*(1000+28)+400), int64(15*84)
+	udp, echo := int64(25*(1000+28)+440), int64(15*84)
 	if cost.Bytes != 2*udp+3*2*echo || cost.UnknownRuns != 1 || cost.Runs != 10 {
 		t.Errorf("%+v: want %d bytes, 1 run unknown of 10", cost, 2*udp+3*2*echo)
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"isochrone/prober/wire"
 )
 
 const paced = 20 * time.Millisecond
@@ -48,7 +50,7 @@ func (b *bench) udp(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closePlace()) }()
-	e := exchange{kind: "udp", bytes: 112, interval: paced, count: 1000} // a p99 takes a thousand
+	e := exchange{kind: "udp", bytes: wire.DefaultDatagramBytes, interval: paced, count: 1000} // a p99 takes a thousand
 	got, err := b.compare(ctx, p, e, []tool{{"ours", b.own}, {"sockperf", sockperf}, {"irtt", irtt}})
 	if err != nil {
 		return err

@@ -42,7 +42,7 @@ pairs:
   - {from: northeurope, to: eastus, reorder: 0.05, reorder_by: 50ms}
 `
 	// sampleBytes is the IP packet of a udp sample; no control packet has this length.
-	sampleBytes = 20 + 8 + wire.MinDatagramBytes
+	sampleBytes = 20 + 8 + wire.DefaultDatagramBytes
 )
 
 // What a sweep measures behind the emulated network is what the network did: round trips within

@@ -11,6 +11,8 @@ func TestNothingAllocates(t *testing.T) {
 	understand := func(x TLV) Verdict { return knows(x) }
 	bound := int64(12345)
 	now := newYear
+	followed := NewFollowed(1400)
+	followedReply := make([]byte, 1400)
 	for what, f := range map[string]func(){
 		"a sender's packet": func() {
 			now++
@@ -35,11 +37,16 @@ func TestNothingAllocates(t *testing.T) {
 		},
 		"TLVs with a digest": func() { a.Reflect(reply[:len(withTLVs)], withTLVs, Unauthenticated, understand) },
 		"TLVs appended":      func() { a.AppendHMAC(AppendTLV(request[:AuthenticatedBytes], 200, received[:9]), Authenticated) },
+		"a follow-up": func() {
+			a.SignFollowed(followed)
+			a.Reflect(followedReply, followed, Authenticated, follows)
+			_, _ = a.FollowUp(followedReply, Authenticated)
+		},
 		"control packets": func() {
 			a.PutControl(controlPacket, controlRequest, controlSession)
 			c, _ := ParseControl(controlPacket)
 			a.VerifyControl(controlPacket)
-			a.PutControlReply(controlReply, ReplyTo(controlRequest, 64), c.Session, controlReport)
+			a.PutControlReply(controlReply, ReplyTo(controlRequest, 64), c.Session, controlReport, controlLast)
 		},
 	} {
 		if n := testing.AllocsPerRun(200, f); n != 0 {

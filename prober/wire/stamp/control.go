@@ -4,12 +4,13 @@ import "encoding/binary"
 
 // ControlBytes is the length of a control packet, request and reply:
 //
-//	authenticated base (112) | TLV 245: session id (16) | TLV 246: report (16) | TLV 8: HMAC (16)
+//	authenticated base (112) | TLV 245: session id (16) | TLV 246: report (16) | TLV 7: follow-up (16) | TLV 8: HMAC (16)
 //
 // Control packets open and close Isochrone's own sessions: with its reply the reflector proves
 // that it holds the key. They are what every reflector with RFC 8972 can send back; one that does
-// not know the two experimental types leaves their flags set.
-const ControlBytes = AuthenticatedBytes + 2*(HeaderBytes+valueBytes) + HeaderBytes + DigestBytes
+// not know the two experimental types leaves their flags set. The follow-up is for the last sample of
+// a session: no other reply comes after its own.
+const ControlBytes = AuthenticatedBytes + 3*(HeaderBytes+valueBytes) + HeaderBytes + DigestBytes
 
 // Sequence numbers of Isochrone's own sessions. Samples count from 0; the others are in no count of
 // a reflector's, and answered with the sender's number.
@@ -21,7 +22,7 @@ const (
 	ClosingFrom = 0xFFFF_FFF0
 )
 
-const valueBytes = 16 // of a session, and of a report
+const valueBytes = 16 // of a session, of a report, and of a follow-up
 
 // Report is what a reflector counted in a session: u32 each, in this order.
 type Report struct {
@@ -34,8 +35,9 @@ type Report struct {
 // Control is what a control packet says beside its base packet.
 type Control struct {
 	Session    [16]byte
-	Report     Report // zero in a request
-	Recognized bool   // a reflector understood all its TLVs; false in a request
+	Report     Report   // zero in a request
+	FollowUp   FollowUp // of the last reply to a sample or warm-up; zero in a request
+	Recognized bool     // a reflector understood all its TLVs; false in a request
 }
 
 // PutControl writes a control packet over the first ControlBytes octets of b, signed, and panics
@@ -47,29 +49,32 @@ func (a *Authenticator) PutControl(b []byte, q Request, session [16]byte) {
 	p = append(p, session[:]...)
 	p = appendHeader(p, TypeReport, valueBytes)
 	p = appendReport(p, Report{})
+	p = appendFollowUp(p, FollowUp{})
 	a.AppendHMAC(p, Authenticated)
 	a.Sign(b)
 }
 
 // PutControlReply writes the reply to a control packet over the first ControlBytes octets of b,
 // signed, and panics if b is shorter. It is what Reflect would write.
-func (a *Authenticator) PutControlReply(b []byte, r Reply, session [16]byte, report Report) {
+func (a *Authenticator) PutControlReply(b []byte, r Reply, session [16]byte, report Report, last FollowUp) {
 	_ = b[ControlBytes-1]
 	PutReply(b, Authenticated, r)
 	p := appendHeader(b[:AuthenticatedBytes:ControlBytes], TypeSession, valueBytes)
 	p = append(p, session[:]...)
 	p = appendHeader(p, TypeReport, valueBytes)
 	p = appendReport(p, report)
-	b[sessionAt], b[reportAt] = 0, 0 // before the digest, which covers the flags
+	p = appendFollowUp(p, last)
+	b[sessionAt], b[reportAt], b[followUpAt] = 0, 0, 0 // before the digest, which covers the flags
 	a.AppendHMAC(p, Authenticated)
 	b[hmacAt] = 0
 	a.Sign(b)
 }
 
 const (
-	sessionAt = AuthenticatedBytes
-	reportAt  = sessionAt + HeaderBytes + valueBytes
-	hmacAt    = reportAt + HeaderBytes + valueBytes
+	sessionAt  = AuthenticatedBytes
+	reportAt   = sessionAt + HeaderBytes + valueBytes
+	followUpAt = reportAt + HeaderBytes + valueBytes
+	hmacAt     = followUpAt + HeaderBytes + valueBytes
 )
 
 // ParseControl reads the TLVs of a control packet, of either direction; ParseRequest or
@@ -82,13 +87,15 @@ func ParseControl(b []byte) (Control, bool) {
 	w := Extensions(b, Authenticated)
 	session, _ := w.Next()
 	report, _ := w.Next()
+	last, _ := w.Next()
 	digest, _ := w.Next()
 	var c Control
-	var ok1, ok2 bool
+	var ok1, ok2, ok3 bool
 	c.Session, ok1 = session.Session()
 	c.Report, ok2 = report.Report()
-	c.Recognized = session.Flags|report.Flags|digest.Flags == 0
-	return c, ok1 && ok2 && digest.Type == TypeHMAC && len(digest.Value) == DigestBytes
+	c.FollowUp, ok3 = last.FollowUp()
+	c.Recognized = session.Flags|report.Flags|last.Flags|digest.Flags == 0
+	return c, ok1 && ok2 && ok3 && digest.Type == TypeHMAC && len(digest.Value) == DigestBytes
 }
 
 // VerifyControl says whether the holder of the key made a control packet, its base packet and

@@ -5,6 +5,7 @@ import "testing"
 var (
 	controlSession = [16]byte{0xaa, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xbb}
 	controlReport  = Report{Received: 1000, Duplicates: 2, Reordered: 3, Replies: 0xfffffffe}
+	controlLast    = FollowUp{Sequence: 0x01020304, At: NTP(newYear + 7), Method: MethodSoftware}
 	controlRequest = Request{Sequence: 0xffffff00, T1: NTP(newYear), Estimate: 0x8a10, SSID: 0xaa01}
 )
 
@@ -15,7 +16,7 @@ func control(t testing.TB) (a *Authenticator, request, reply []byte) {
 	a.PutControl(request, controlRequest, controlSession)
 	r := ReplyTo(controlRequest, 254)
 	r.T2, r.T3, r.Estimate = NTP(newYear+5), NTP(newYear+9), 0x8820
-	a.PutControlReply(reply, r, controlSession, controlReport)
+	a.PutControlReply(reply, r, controlSession, controlReport, controlLast)
 	return a, request, reply
 }
 
@@ -34,7 +35,7 @@ func TestControlPacketsAreRead(t *testing.T) {
 	if q, _ := ParseRequest(request, Authenticated); q != controlRequest {
 		t.Errorf("request's base %+v", q)
 	}
-	if c, ok := ParseControl(reply); !ok || c != (Control{controlSession, controlReport, true}) {
+	if c, ok := ParseControl(reply); !ok || c != (Control{controlSession, controlReport, controlLast, true}) {
 		t.Errorf("reply %+v, %v", c, ok)
 	}
 	if r, _ := ParseReply(reply, Authenticated); !r.Answers(controlRequest) || r.Sequence != controlRequest.Sequence || r.TTL != 254 {
@@ -93,7 +94,7 @@ func TestAControlReplyIsWhatReflectWrites(t *testing.T) {
 	reply := dirty(ControlBytes)
 	PutReply(reply, Authenticated, r)
 	o := a.Reflect(reply, request, Authenticated, func(x TLV) Verdict {
-		if session, ok := x.Session(); ok && session == controlSession || x.SetReport(controlReport) {
+		if session, ok := x.Session(); ok && session == controlSession || x.SetReport(controlReport) || x.SetFollowUp(controlLast) {
 			return Understood
 		}
 		return Unknown
@@ -106,11 +107,12 @@ func TestAControlReplyIsWhatReflectWrites(t *testing.T) {
 }
 
 func TestAccessorsRefuseAnotherTypeOrLength(t *testing.T) {
-	for _, x := range []TLV{{Type: 200, Value: make([]byte, 16)}, {Type: TypeSession, Value: make([]byte, 15)}, {Type: TypeReport, Value: make([]byte, 17)}, {Type: TypeTimestampInformation}} {
+	for _, x := range []TLV{{Type: 200, Value: make([]byte, 16)}, {Type: TypeSession, Value: make([]byte, 15)}, {Type: TypeReport, Value: make([]byte, 17)}, {Type: TypeFollowUp, Value: make([]byte, 15)}, {Type: TypeTimestampInformation}} {
 		_, session := x.Session()
 		_, report := x.Report()
+		_, followUp := x.FollowUp()
 		_, information := x.TimestampInformation()
-		if session || report || information || x.SetReport(Report{}) || x.SetTimestampInformation(TimestampInformation{}) {
+		if session || report || followUp || information || x.SetFollowUp(FollowUp{}) || x.SetReport(Report{}) || x.SetTimestampInformation(TimestampInformation{}) {
 			t.Errorf("type %d with %d octets is accepted", x.Type, len(x.Value))
 		}
 	}

@@ -12,7 +12,7 @@ func packetSeeds(t testing.TB) [][]byte {
 	for _, name := range []string{"V1", "V2", "V3"} {
 		seeds = append(seeds, octets(t, vectors[name].request), octets(t, vectors[name].reply))
 	}
-	return seeds
+	return append(seeds, octets(t, wantFollowedRequest), octets(t, wantFollowedReply))
 }
 
 func tlvSeeds(t testing.TB) [][]byte {
@@ -26,12 +26,12 @@ func tlvSeeds(t testing.TB) [][]byte {
 
 func controlSeeds(t testing.TB) [][]byte {
 	_, request, reply := control(t)
-	return [][]byte{nil, request, reply, request[:171], make([]byte, ControlBytes), dirty(ControlBytes)}
+	return [][]byte{nil, request, reply, request[:191], make([]byte, ControlBytes), dirty(ControlBytes)}
 }
 
 func TestNoSeedIsMissing(t *testing.T) {
 	for name, c := range map[string][2]int{
-		"packets": {len(packetSeeds(t)), 13}, "TLVs": {len(tlvSeeds(t)), 14}, "control": {len(controlSeeds(t)), 6},
+		"packets": {len(packetSeeds(t)), 15}, "TLVs": {len(tlvSeeds(t)), 14}, "control": {len(controlSeeds(t)), 6},
 	} {
 		if c[0] != c[1] {
 			t.Errorf("%s: %d seeds, want %d", name, c[0], c[1])
@@ -92,6 +92,9 @@ func FuzzReply(f *testing.F) {
 			}
 		}
 		a.Verify(b)
+		if _, ok := a.FollowUp(b, Authenticated); ok && a.VerifyTLVs(b, Authenticated) != Valid {
+			t.Fatal("a follow-up that the key's holder has not made is believed")
+		}
 	})
 }
 
@@ -160,7 +163,7 @@ func FuzzControl(f *testing.F) {
 		}
 		r, _ := ParseReply(b, Authenticated)
 		again := make([]byte, ControlBytes)
-		a.PutControlReply(again, r, c.Session, c.Report)
+		a.PutControlReply(again, r, c.Session, c.Report, c.FollowUp)
 		c.Recognized = true
 		if got, ok := ParseControl(again); !ok || got != c || !a.VerifyControl(again) {
 			t.Fatalf("written and read again: %+v, %v; want %+v", got, ok, c)

@@ -17,6 +17,7 @@ type Type uint8
 const (
 	TypeExtraPadding         Type = 1
 	TypeTimestampInformation Type = 3
+	TypeFollowUp             Type = 7
 	TypeHMAC                 Type = 8
 	TypeSession              Type = 245 // experimental: Isochrone's session id
 	TypeReport               Type = 246 // experimental: Isochrone's counts at the reflector

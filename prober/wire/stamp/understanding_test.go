@@ -13,15 +13,6 @@ const (
 	SourceFreeRunning Source = 5
 )
 
-// Method is how a time stamp was taken (RFC 8972, section 4.3).
-type Method uint8
-
-const (
-	MethodHardware     Method = 1
-	MethodSoftware     Method = 2
-	MethodControlPlane Method = 3
-)
-
 // TimestampInformation is what a reflector says of its time stamps T2 (In) and T3 (Out); all
 // zero in a request.
 type TimestampInformation struct {
