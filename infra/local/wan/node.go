@@ -120,8 +120,13 @@ func openTUN() (*os.File, error) {
 	f := os.NewFile(uintptr(fd), tunDevice)
 	request, err := unix.NewIfreq(tunName)
 	if err == nil {
-		request.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
+		request.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI | unix.IFF_VNET_HDR)
 		err = unix.IoctlIfreq(fd, unix.TUNSETIFF, request)
+	}
+	if err == nil {
+		// The relay takes what a network card would: packets of TCP that are still to be cut into
+		// segments, and to be summed.
+		err = unix.IoctlSetInt(fd, unix.TUNSETOFFLOAD, unix.TUN_F_CSUM|unix.TUN_F_TSO4)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("making a TUN: %w", err), f.Close())
@@ -130,7 +135,8 @@ func openTUN() (*os.File, error) {
 }
 
 // Overrun is how many packets the kernel dropped because the relay did not read them in time,
-// since the start. The relay knows nothing of them: where it is not 0, its counters are short.
+// since the start, a super-packet as one. The relay knows nothing of them: where it is not 0, its
+// counters are short.
 func (w *WAN) Overrun(name string) (packets uint64, err error) {
 	err = w.Do(name, func() error {
 		link, err := netlink.LinkByName(tunName)

@@ -30,7 +30,7 @@ func TestReorderingIsThatOfRFC4737(t *testing.T) {
 		var o order
 		var got []uint64
 		for _, a := range c.arrivals {
-			if o.arrive(a) {
+			if o.arrive(a, 1) {
 				got = append(got, a)
 			}
 		}
@@ -97,12 +97,11 @@ func TestUnroutablePacketsAreCounted(t *testing.T) {
 		func(b []byte) { b[19] = 99 },
 		func(b []byte) { copy(b[16:], ends[0].AsSlice()) }, // to the node that it comes from
 	} {
-		p := b.take()
-		datagram(p.buffer[:], 1, 64, 0)
-		spoil(p.buffer[:])
-		b.arrive(0, p, 64, Stamp{})
+		datagram(b.buffer[:], 1, 64, 0)
+		spoil(b.buffer[:])
+		b.arrive(0, offload{}, b.buffer[:64], Stamp{})
 	}
-	if n := b.unroutable.Load(); n != 3 || b.link().counters.In != 0 || len(b.free) != b.made {
+	if n := b.unroutable.Load(); n != 3 || b.link().counters.In != 0 || b.pool.used != 0 {
 		t.Errorf("%d unroutable, want 3; %+v", n, b.link().counters)
 	}
 }
@@ -135,8 +134,8 @@ func TestLatestPacketsAreRemembered(t *testing.T) {
 		b.until(b.now)
 	}
 	p := b.reportPackets(filter{})
-	if len(p) != 1000 || p[0].Index != 1600 || p[999].Index != 2599 || b.link().records.oldest() != 1600 {
-		t.Fatalf("%d packets from %d, %d forgotten", len(p), p[0].Index, b.link().records.oldest())
+	if len(p) != 1000 || p[0].Index != 1600 || p[999].Index != 2599 || b.link().records.forgotten != 1600 {
+		t.Fatalf("%d packets from %d, %d forgotten", len(p), p[0].Index, b.link().records.forgotten)
 	}
 	want := Packet{From: "a", To: "b", Path: "public", Protocol: 17, Source: netip.AddrPortFrom(ends[0], 1000), Destination: netip.AddrPortFrom(ends[1], 9),
 		Length: 64, Payload: 36, Index: 1600, Arrived: Stamp{1601 * ms, 1601 * ms}, Left: Stamp{1601 * ms, 1601 * ms}}

@@ -29,7 +29,7 @@ func (l *link) report() (Link, error) {
 	r := Link{Between: l.Between}
 	var delays *hdrhistogram.Snapshot
 	l.mu.Lock()
-	r.Counters, r.FlowsForgotten, r.PacketsForgotten = l.counters, l.forgotten, l.records.oldest()
+	r.Counters, r.FlowsForgotten, r.PacketsForgotten = l.counters, l.forgotten, l.records.forgotten
 	if l.delays != nil {
 		delays = l.delays.Export()
 	}
@@ -87,29 +87,37 @@ func (e *engine) reportPackets(f filter) []Packet {
 // is added while it works is left to the next to ask.
 func (l *link) packets(f filter) (out []Packet) {
 	l.mu.Lock()
-	next, end := l.records.oldest(), l.records.added
+	next, end := l.records.first, l.records.added
 	l.mu.Unlock()
 	batch := make([]record, 0, chunk)
 	for next < end {
 		batch = batch[:0]
 		l.mu.Lock()
-		next = max(next, l.records.oldest()) // those that were forgotten meanwhile
+		next = max(next, l.records.first) // those that were forgotten meanwhile
 		for ; next < end && len(batch) < chunk; next++ {
-			batch = append(batch, l.records.get(next))
+			batch = append(batch, *l.records.get(next))
 		}
 		l.mu.Unlock()
 		for i := range batch {
-			r := &batch[i]
-			if !f.record(r) {
-				continue
-			}
-			k := r.header.key()
-			out = append(out, Packet{
-				From: l.From, To: l.To, Path: l.Path, Protocol: r.protocol, Source: k.from(), Destination: k.to(),
-				Length: int(r.length), Payload: int(r.payload), Index: r.index,
-				Arrived: r.arrived, Left: r.left, Verdict: r.verdict, Reordered: r.reordered,
-			})
+			out = l.list(out, f, batch[i])
 		}
+	}
+	return out
+}
+
+// list appends the packets of a record that a filter lets through.
+func (l *link) list(out []Packet, f filter, r record) []Packet {
+	k, all := r.header.key(), r.header
+	for i := range all.packets() {
+		r.header = all.part(i, 1)
+		if !f.record(&r) {
+			continue
+		}
+		out = append(out, Packet{
+			From: l.From, To: l.To, Path: l.Path, Protocol: r.protocol, Source: k.from(), Destination: k.to(),
+			Length: int(r.length), Payload: int(r.payload), Index: r.index + uint64(i),
+			Arrived: r.arrived, Left: r.left, Verdict: r.verdict, Reordered: r.reordered,
+		})
 	}
 	return out
 }

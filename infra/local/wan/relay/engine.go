@@ -19,18 +19,14 @@ const (
 	DefaultFlows   = 2048
 )
 
-// mostInFlight bounds the packets on their way in the whole network: 1.6 KB each.
-const mostInFlight = 1 << 16
-
 // engine decides what becomes of packets. It has no clock: whoever drives it says what time it
 // is. One goroutine drives it; any may ask for reports.
 type engine struct {
 	routes     []map[uint32]*link // by source node, by destination address
 	links      []*link
 	queue      schedule
-	free       []*packet
+	pool       pool
 	order      uint64
-	made, most int // packets in being, free or not
 	unroutable atomic.Uint64
 }
 
@@ -40,7 +36,7 @@ func newEngine(t *topology.Topology, sizes Sizes) *engine {
 	for _, b := range t.Links {
 		given[ends{b.From, b.To, b.Path}] = b.Link
 	}
-	e := &engine{most: mostInFlight, routes: make([]map[uint32]*link, len(t.Nodes))}
+	e := &engine{pool: pool{most: mostInFlight}, routes: make([]map[uint32]*link, len(t.Nodes))}
 	for from, a := range t.Nodes {
 		e.routes[from] = map[uint32]*link{}
 		for to, b := range t.Nodes {
@@ -62,65 +58,75 @@ func newEngine(t *topology.Topology, sizes Sizes) *engine {
 	return e
 }
 
-// take hands out a packet to read into. One is always left: arrive and duplicate see to it.
-func (e *engine) take() *packet {
-	if n := len(e.free); n > 0 {
-		p := e.free[n-1]
-		e.free = e.free[:n-1]
-		return p
-	}
-	e.made++
-	return &packet{}
-}
-
-// room is how many packets take can still hand out.
-func (e *engine) room() int { return len(e.free) + e.most - e.made }
-
-func (e *engine) release(p *packet) {
-	p.link, p.flow = nil, nil
-	e.free = append(e.free, p)
-}
-
-// arrive takes over a packet of n bytes that has come from a node.
-func (e *engine) arrive(from int, p *packet, n int, at Stamp) {
-	h, ok := parse(p.buffer[:n])
+// arrive takes a packet that has come from a node, and what its kernel has left undone. It keeps
+// neither.
+func (e *engine) arrive(from int, o offload, ip []byte, at Stamp) {
+	h, ok := parse(ip)
 	l := e.routes[from][h.destination]
+	if ok && l != nil {
+		h, ok = o.segmented(h, ip)
+	}
 	if !ok || l == nil {
 		e.unroutable.Add(1)
-		e.release(p)
 		return
 	}
-	p.header, p.link, p.arrived, p.copy = h, l, at, false
+	p := passage{header: h, link: l, arrived: at}
 	p.flow, p.index = l.brought(h, at)
-	f := l.draw()
-	if f.lost {
-		e.drop(p, Lost, at)
+	if h.segment == 0 {
+		e.admit(p, o, ip, 0, 1)
 		return
 	}
-	enters, ok := l.enqueue(int(h.length), at.Mono)
-	if !ok || e.room() == 0 {
-		e.drop(p, QueueDropped, at)
-		return
-	}
-	p.due = l.dueAt(enters, f)
-	e.schedule(p)
-	if f.duplicated {
-		e.duplicate(p)
+	for first, all := 0, h.packets(); first < all; first += l.together {
+		e.admit(p, o, ip, first, min(l.together, all-first))
 	}
 }
 
-func (e *engine) drop(p *packet, v Verdict, at Stamp) {
-	p.link.dropped(p, v, at)
-	e.release(p)
+// admit decides the fate of the n packets from the number first on of those that have come. Where
+// the queue has room for some of them alone, each is on its own.
+func (e *engine) admit(all passage, o offload, ip []byte, first, n int) {
+	p, l, now := all, all.link, all.arrived
+	p.header, p.index = all.part(first, n), all.index+uint64(first)
+	f := l.draw()
+	if f.lost {
+		l.dropped(p, Lost, now)
+		return
+	}
+	enters, ok := l.enqueue(p.header.bytes(), now.Mono)
+	if !ok && n > 1 {
+		for i := range n {
+			e.admit(all, o, ip, first+i, 1)
+		}
+		return
+	}
+	var x *packet
+	if ok {
+		x = e.pool.take(int(p.length))
+	}
+	if x == nil {
+		l.dropped(p, QueueDropped, now)
+		return
+	}
+	if all.segment == 0 {
+		o.kind, o.segment = noSegments, 0
+		o.write(x.frame)
+		copy(x.frame[offloadBytes:], ip)
+	} else {
+		all.cut(x.frame, ip, first, n)
+	}
+	x.passage, x.due, x.copy = p, l.dueAt(enters, f), false
+	e.schedule(x)
+	if f.duplicated {
+		e.duplicate(x)
+	}
 }
 
 func (e *engine) duplicate(p *packet) {
-	if e.room() < 2 {
-		return // the last free one is for the next to arrive
+	c := e.pool.take(int(p.length))
+	if c == nil {
+		return
 	}
-	c := e.take()
-	c.header, c.link, c.flow, c.arrived, c.due, c.index, c.copy = p.header, p.link, p.flow, p.arrived, p.due, p.index, true
-	copy(c.buffer[:], p.bytes())
+	c.passage, c.due, c.copy = p.passage, p.due, true
+	copy(c.frame, p.bytes())
 	e.schedule(c)
 }
 
@@ -153,7 +159,7 @@ func (e *engine) left(p *packet, taken bool, at Stamp) {
 	case taken:
 		p.link.delivered(p, at)
 	case !p.copy:
-		p.link.dropped(p, Refused, at)
+		p.link.dropped(p.passage, Refused, at)
 	}
-	e.release(p)
+	e.pool.release(p)
 }

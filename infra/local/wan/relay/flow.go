@@ -15,13 +15,13 @@ type flow struct {
 // a higher number, which is here its place among the packets that the flow brought.
 type order struct{ next uint64 } // the RFC's NextExp
 
-// arrive says whether the packet is reordered. It is not told of copies: RFC 4737 looks at the
-// first of several.
-func (o *order) arrive(index uint64) bool {
+// arrive says whether the n packets from that index on, which come at once, are reordered. It is not
+// told of copies: RFC 4737 looks at the first of several.
+func (o *order) arrive(index, n uint64) bool {
 	if index < o.next {
 		return true
 	}
-	o.next = index + 1
+	o.next = index + n
 	return false
 }
 

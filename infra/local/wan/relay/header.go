@@ -19,6 +19,7 @@ type header struct {
 	protocol                    uint8
 	length                      uint16 // of the IP packet, bytes
 	payload                     uint16 // behind the headers of TCP, UDP or ICMP; else behind that of IP
+	segment                     uint16 // of a super-packet: the payload of every packet that it stands for but the last, bytes
 }
 
 // parse reads an IPv4 packet (RFC 791, section 3.1). ok is false for anything else.

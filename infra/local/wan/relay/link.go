@@ -16,8 +16,9 @@ import (
 // mu; what is below is read by whoever asks.
 type link struct {
 	topology.Between
-	to     int // the node
-	random *rand.Rand
+	to       int // the node
+	random   *rand.Rand
+	together int // how many packets of a super-packet travel as one
 
 	lastDue   int64 // ns, monotonic: no packet in order leaves before it
 	busyUntil int64 // ns, monotonic: when the last bit of the last packet will have left
@@ -39,10 +40,26 @@ func newLink(b topology.Between, to int, seed uint64, size Sizes) *link {
 		_, _ = h.Write([]byte{0})
 	}
 	return &link{
-		Between: b, to: to, random: rand.New(rand.NewPCG(seed, h.Sum64())),
+		Between: b, to: to, together: together(b.Link), random: rand.New(rand.NewPCG(seed, h.Sum64())),
 		records: ring{most: uint64(size.Packets)}, mostFlows: size.Flows,
 		flows: map[key]*flow{}, recent: list.New(),
 	}
+}
+
+// grain is how long the packets that travel together may take to serialise, ns: they leave when the
+// last one does. What a network card gathers before it wakes its machine is of that order.
+const grain = int64(200 * time.Microsecond)
+
+// together is how many packets of a super-packet may travel as one over a link: all where that
+// changes the fate of none.
+func together(l topology.Link) int {
+	switch {
+	case l.Loss > 0 || l.Duplicate > 0 || l.Reorder > 0 || l.Jitter > 0:
+		return 1
+	case l.Rate == 0:
+		return largestPacket
+	}
+	return int(min(max(l.Rate*(grain/1000)/(8*1e6*topology.MTU), 1), largestPacket))
 }
 
 // fate is what the random numbers say of a packet.
@@ -61,7 +78,8 @@ func (l *link) draw() fate {
 	}
 }
 
-// enqueue says when the last bit of a packet will have left, and whether there was room for it.
+// enqueue says when the last bit of one or more packets will have left, and whether there was room
+// for them all.
 func (l *link) enqueue(length int, now int64) (leaves int64, ok bool) {
 	if l.Rate == 0 {
 		return now, true
@@ -91,59 +109,61 @@ const (
 	mostDelay  = int64(2 * time.Minute)
 )
 
-// brought counts a packet that has come, and says which of its flow it is.
+// brought counts what has come, and says which of its flow it is.
 func (l *link) brought(h header, at Stamp) (*flow, uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f := l.flow(h.key(), at)
 	index := f.counters.In
 	for _, c := range []*Counters{&l.counters, &f.counters} {
-		c.In++
-		c.InBytes += uint64(h.length)
+		c.In += uint64(h.packets())
+		c.InBytes += uint64(h.bytes())
 	}
 	return f, index
 }
 
-// dropped counts a packet that will not leave.
-func (l *link) dropped(p *packet, v Verdict, at Stamp) {
+// dropped counts what will not leave.
+func (l *link) dropped(p passage, v Verdict, at Stamp) {
+	n := uint64(p.packets())
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range []*Counters{&l.counters, &p.flow.counters} {
 		switch v {
 		case Lost:
-			c.Lost++
+			c.Lost += n
 		case QueueDropped:
-			c.QueueDropped++
+			c.QueueDropped += n
 		case Refused:
-			c.Refused++
+			c.Refused += n
 		}
 	}
 	l.records.add(record{header: p.header, index: p.index, arrived: p.arrived, left: at, verdict: v})
 }
 
-// delivered counts a packet that has left.
+// delivered counts what has left.
 func (l *link) delivered(p *packet, at Stamp) {
+	n := uint64(p.packets())
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	reordered, v := false, Delivered
 	if p.copy {
 		v = Duplicate
 	} else {
-		reordered = p.flow.order.arrive(p.index)
+		reordered = p.flow.order.arrive(p.index, n)
 		if l.delays == nil {
 			l.delays = hdrhistogram.New(leastDelay, mostDelay, 3)
 		}
-		_ = l.delays.RecordValue(min(max(at.Mono-p.arrived.Mono, 0), mostDelay)) // fails for no value within
+		_ = l.delays.RecordValues(min(max(at.Mono-p.arrived.Mono, 0), mostDelay), int64(n)) // fails for no value within
 	}
 	for _, c := range []*Counters{&l.counters, &p.flow.counters} {
-		c.Delivered++
-		c.DeliveredBytes += uint64(p.length)
+		c.Delivered += n
+		c.DeliveredBytes += uint64(p.header.bytes())
 		c.DeliveredPayload += uint64(p.payload)
 		if p.copy {
-			c.Duplicated++
+			c.Duplicated += n
 		}
 		if reordered {
-			c.Reordered++
+			c.Reordered += n
 		}
 	}
 	p.flow.last = at

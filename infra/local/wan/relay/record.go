@@ -39,7 +39,7 @@ func (v *Verdict) UnmarshalText(b []byte) error {
 	return fmt.Errorf("reading verdict %q: want one of %q", b, verdicts)
 }
 
-// record is what is kept of a packet after its end.
+// record is what is kept after their end of a packet, or of those that travelled together.
 type record struct {
 	header
 	arrived, left Stamp
@@ -51,16 +51,26 @@ type record struct {
 // chunk is how many records are made at a time, so that a ring that grows never stops the relay.
 const chunk = 256
 
-// ring keeps the latest records, in the order of the packets' ends.
+// ring keeps the records of the latest packets, in the order of their ends.
 type ring struct {
-	most   uint64
-	added  uint64
-	chunks [][]record
+	most      uint64 // packets
+	packets   uint64 // of which there is a record
+	forgotten uint64 // packets
+	first     uint64 // the number of the oldest record that is still there
+	added     uint64 // the number of the next
+	chunks    [][]record
 }
 
 func (r *ring) add(x record) {
 	if r.most == 0 {
 		return
+	}
+	r.packets += uint64(x.packets())
+	for r.packets > r.most && r.first < r.added {
+		n := uint64(r.get(r.first).packets())
+		r.packets -= n
+		r.forgotten += n
+		r.first++
 	}
 	at := r.added % r.most
 	if at/chunk == uint64(len(r.chunks)) {
@@ -70,15 +80,7 @@ func (r *ring) add(x record) {
 	r.added++
 }
 
-// oldest is the number of the first record that is still there; added is the number of the next.
-func (r *ring) oldest() uint64 {
-	if r.added <= r.most {
-		return 0
-	}
-	return r.added - r.most
-}
-
-func (r *ring) get(n uint64) record {
+func (r *ring) get(n uint64) *record {
 	at := n % r.most
-	return r.chunks[at/chunk][at%chunk]
+	return &r.chunks[at/chunk][at%chunk]
 }

@@ -1,6 +1,7 @@
 // Package relay carries packets between the TUNs of emulated nodes, each as its link says. It runs
 // as a process of its own, so that its timing is disturbed by no other work, and keeps account of
-// every packet: in counters of links and flows, and in records of the latest packets.
+// every packet: in counters of links and flows, and in records of the latest packets. The kernel hands
+// over TCP's packets many at a time; whatever is decided or counted is of those on the wire.
 package relay
 
 import (

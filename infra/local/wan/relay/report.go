@@ -51,7 +51,8 @@ type Links struct {
 	// Unroutable counts packets that are not IPv4, or go to an address that no other node has.
 	Unroutable uint64 `json:"unroutable"`
 	// Overruns are the packets that each node's kernel dropped before the relay saw them, because
-	// it did not read in time: where it is not 0, the counters of the links from there are short.
+	// it did not read in time: where it is not 0, the counters of the links from there are short. Those
+	// that it would have handed over at once count as one.
 	Overruns map[string]uint64 `json:"overruns"`
 }
 
@@ -121,7 +122,7 @@ func Tally(packets []Packet) Counters {
 			c.DeliveredPayload += uint64(p.Payload)
 			if p.Verdict == Duplicate {
 				c.Duplicated++
-			} else if o.arrive(p.Index) {
+			} else if o.arrive(p.Index, 1) {
 				c.Reordered++
 			}
 		}

@@ -1,22 +1,29 @@
 package relay
 
-import "isochrone/infra/local/wan/topology"
+// passage is a packet's way over a link, or that of a super-packet's part.
+type passage struct {
+	header
+	link    *link
+	flow    *flow
+	arrived Stamp
+	index   uint64 // among the packets that the flow brought, from 0; of several, that of the first
+}
 
 // packet is one on its way, or a free one. Its fields are reused.
 type packet struct {
-	buffer [topology.MTU]byte
-	header
-	link *link
-	flow *flow
+	passage
+	frame []byte // what the TUN takes: an offload, then the IP packet
+	class int    // of its size
 
-	arrived Stamp
-	due     int64  // ns, monotonic
-	order   uint64 // among those due at the same time
-	index   uint64 // among the packets that the flow brought, from 0
-	copy    bool
+	due   int64  // ns, monotonic
+	order uint64 // among those due at the same time
+	copy  bool
 }
 
-func (p *packet) bytes() []byte { return p.buffer[:p.length] }
+func (p *packet) bytes() []byte { return p.frame[:offloadBytes+int(p.length)] }
+
+// ip is the IP packet.
+func (p *packet) ip() []byte { return p.bytes()[offloadBytes:] }
 
 // schedule is the packets on their way as container/heap wants them: the next one due first, in
 // the order of their arrival where several are.
