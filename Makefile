@@ -19,6 +19,10 @@ help: ## list the targets
 run: $(NODE_STAMP) build package ## the whole stack on this machine: one sweep, the matrix, then on its schedule until Ctrl-C (ONCE=1: end after one sweep)
 	@bin/local $(if $(ONCE),--once)
 
+.PHONY: experiment
+experiment: $(NODE_STAMP) build package ## one of docs/experiments on this machine, from start to table (NAME=paths|saturation|stream|load; WRITE=1: into its README)
+	@bin/local experiment $(if $(WRITE),--write) $(NAME)
+
 .PHONY: test
 test: $(NODE_STAMP) python ## all tests with the race detector, on a real storage emulator
 	go test -race -timeout 30m ./...
@@ -55,19 +59,20 @@ fmt: ## format the Go sources
 	gofmt -w .
 
 .PHONY: deps
-deps: $(NODE_STAMP) python ## what the stack and the tests need beside Go: npm packages (pinned), Debian's Azure SDK for Python
+deps: $(NODE_STAMP) python ## what the stack and the tests need beside Go: npm packages (pinned), Debian's Azure SDK and scipy for Python
 	go mod download
 
 $(NODE_STAMP): infra/local/package.json infra/local/package-lock.json
 	npm ci --prefix infra/local --ignore-scripts --no-fund --no-audit --loglevel=error
 	@touch $@
 
-# The tests run the README's Python lines with Debian's Python and its Azure SDK.
+# The tests run the README's Python lines with Debian's Python and its Azure SDK, and hold the
+# statistics against its scipy.
 .PHONY: python
 python:
-	@/usr/bin/python3 -c 'import azure.data.tables' 2>/dev/null || { \
-	  echo 'installing python3-azure-storage'; \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-azure-storage; }
+	@/usr/bin/python3 -c 'import azure.data.tables, scipy.stats' 2>/dev/null || { \
+	  echo 'installing python3-azure-storage and python3-scipy'; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-azure-storage python3-scipy; }
 
 # The tools that make bench measures beside.
 .PHONY: peers

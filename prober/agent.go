@@ -41,6 +41,7 @@ type agent struct {
 	reflector admitter
 	prober    runner
 	courier   *courier
+	exclusion exclusion
 
 	held    []wire.Assignment    // fetched while the claim did not allow to take them
 	taken   map[string]time.Time // by assignment id, with the deadline until which it is remembered
@@ -80,6 +81,7 @@ func (a *agent) run(ctx context.Context) error {
 			}
 		}
 		if current != nil {
+			a.exclusion.learn(current)
 			a.reflector.Admit(current.Sessions)
 			a.held = current.Assignments
 		}
@@ -129,7 +131,9 @@ func (a *agent) take(ctx context.Context, assignments []wire.Assignment, since t
 // matter: those become runs that failed.
 func checkAssignment(as *wire.Assignment) error {
 	faults := []error{wire.ValidateAssignmentID(as.ID), wire.ValidateName("probe", as.Probe)}
-	if n := len(as.Runs); n < 1 || n > wire.MaxRuns {
+	if n := len(as.Runs); as.Spec.Kind.IsBulk() && n != 1 {
+		faults = append(faults, fmt.Errorf("%d runs: a bulk run is an assignment of its own", n))
+	} else if n < 1 || n > wire.MaxRuns {
 		faults = append(faults, fmt.Errorf("%d runs: want 1 to %d", n, wire.MaxRuns))
 	}
 	if n := len(as.Runs) * max(as.Spec.Count, 0); n > wire.MaxSamples {

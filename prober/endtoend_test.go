@@ -154,7 +154,7 @@ func (x *exchange) assign(t *testing.T, source, target, probe string, spec wire.
 	}
 	deadline := start.Add(time.Minute)
 	r := wire.AssignedRun{Target: target, Path: "public", Address: fmt.Sprintf("127.0.0.1:%d", x.ports[target])}
-	if spec.Kind.Authenticated() {
+	if spec.Authenticated() {
 		r.Session, r.Key = id, key
 	}
 	return wire.Assignment{
@@ -223,7 +223,7 @@ func TestTwoProbersExchangeWhatTheAppAssignsThem(t *testing.T) {
 		for probe, spec := range specs {
 			as, session := x.assign(t, pair[0], pair[1], probe, spec, start)
 			assignments[pair[0]] = append(assignments[pair[0]], as)
-			if spec.Kind.Authenticated() {
+			if spec.Authenticated() {
 				sessions[pair[1]] = append(sessions[pair[1]], session)
 			}
 			secrets = append(secrets, hex.EncodeToString(session.Key[:]))

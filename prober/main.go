@@ -23,8 +23,8 @@ var version = "dev"
 
 // Exit codes.
 const (
-	exitOK     = 0 // also after SIGTERM; of ping: something was received
-	exitFailed = 1 // the prober could not start, or broke; of ping: nothing was received
+	exitOK     = 0 // also after SIGTERM; of a measurement: something was received
+	exitFailed = 1 // the prober could not start, or broke; of a measurement: nothing was received
 	exitUsage  = 2 // unknown command, bad settings or flags
 )
 
@@ -65,14 +65,19 @@ func runProber(ctx context.Context, getenv func(string) string, stdout, stderr i
 // say prints a line for a person. That it cannot be printed is nothing to act on.
 func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
 
-const help = `Usage: prober [run | ping TARGET | reflect | version | help [command]]
+const help = `Usage: prober [run | ping TARGET | bandwidth TARGET | load TARGET | saturate TARGET |
+              stream TARGET | reflect | version | help [command]]
 
 The prober of one region. run, the default, measures and reflects until SIGTERM.
 
-At a terminal, without storage or an app (see "prober help ping" and "prober help reflect"):
+At a terminal, without storage or an app (see "prober help ping" and so on):
 
-  prober ping TARGET   measures to any host, port or URL, and prints the figures
-  prober reflect       is the other end of ping with a shared key
+  prober ping TARGET        measures round trips to any host, port or URL, and prints the figures
+  prober bandwidth TARGET   measures the throughput to a reflector
+  prober load TARGET        lets many users ask a URL or a reflector
+  prober saturate TARGET    raises the requests under way until response times suffer
+  prober stream TARGET      sends messages at a rate to a reflector, whether or not it keeps up
+  prober reflect            is the other end, with a shared key
 
 The rest of this text is about run.
 

@@ -30,13 +30,13 @@ func TestCommands(t *testing.T) {
 			t.Errorf("%s: %d, %q", name, code, out)
 		}
 	}
-	if code, out, err := command("measure"); code != exitUsage || out != "" || !strings.Contains(err, `unknown command "measure"; want run, ping, reflect, version or help`) {
+	if code, out, err := command("measure"); code != exitUsage || out != "" || !strings.Contains(err, `unknown command "measure"; want run, ping, bandwidth, load, saturate, stream, reflect, version or help`) {
 		t.Errorf("an unknown command: %d, %q, %q", code, out, err)
 	}
 	if code, out, err := command("--versions"); code != exitUsage || out != "" || !strings.Contains(err, "unknown flag: --versions") {
 		t.Errorf("an unknown flag: %d, %q, %q", code, out, err)
 	}
-	for _, name := range []string{"ping", "reflect"} {
+	for _, name := range []string{"ping", "bandwidth", "load", "saturate", "stream", "reflect"} {
 		for _, args := range [][]string{{"help", name}, {name, "--help"}, {name, "-h"}} {
 			if code, out, _ := command(args...); code != exitOK || !strings.Contains(out, "prober "+name) || !strings.Contains(out, "Exit codes: 0") {
 				t.Errorf("%q: %d, %q", args, code, out)

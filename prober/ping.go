@@ -108,7 +108,7 @@ func (f *pingFlags) register(cmd *cobra.Command) {
 
 func kindNames() []string {
 	var names []string
-	for _, k := range wire.Kinds() {
+	for _, k := range wire.LatencyKinds() {
 		names = append(names, string(k))
 	}
 	return names

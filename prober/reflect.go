@@ -14,11 +14,15 @@ import (
 	"isochrone/prober/reflect"
 )
 
-const reflectLong = `Be the other end of "prober ping --key-file": answer TCP and UDP at one port number.
+const reflectLong = `Be the other end of "prober ping --key-file" and of "prober bandwidth": answer TCP and UDP at one
+port number.
 
 Only who holds the key is answered, everybody else gets no byte. A session is good for an hour and
 for requests of the sizes that the other end named; responses are never larger. The clocks of both
 machines may differ by ten minutes at the most.
+
+Sessions that load the network, as those of bandwidth, have one turn after the other (--bulk-sessions), and
+each moves so much payload at the most (--max-bytes).
 
 Ctrl-C ends it and prints what was admitted and refused.
 
@@ -31,10 +35,12 @@ const reflectExample = `  prober reflect --new-key key      make a key; copy the
 type reflectFlags struct {
 	listen, keyFile, newKey string
 	noTCP, noUDP            bool
+	maxBytes                int64
+	bulkSessions            int
 }
 
 func newReflect(t *terminal) *cobra.Command {
-	f := &reflectFlags{}
+	f := &reflectFlags{maxBytes: reflect.DefaultBulkBytes}
 	cmd := &cobra.Command{
 		Use: "reflect --key-file FILE", Short: "Answer the prober ping of who holds the key", Long: reflectLong, Example: reflectExample,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -50,8 +56,10 @@ func newReflect(t *terminal) *cobra.Command {
 	flags.StringVar(&f.listen, "listen", ":"+reflectPort, "address to listen at; port 0 is any that is free")
 	flags.StringVar(&f.keyFile, "key-file", "", "file with the shared key: at least 16 bytes of text, drawn at random")
 	flags.StringVar(&f.newKey, "new-key", "", "make a key in this file, which only you may read, and end")
-	flags.BoolVar(&f.noTCP, "no-tcp", false, "do not answer kind tcp")
+	flags.BoolVar(&f.noTCP, "no-tcp", false, "do not answer kind tcp, nor what loads the network")
 	flags.BoolVar(&f.noUDP, "no-udp", false, "do not answer kind udp")
+	flags.Var(byteCount{&f.maxBytes}, "max-bytes", "payload that a session that loads the network may move, such as 500MB or 20GB")
+	flags.IntVar(&f.bulkSessions, "bulk-sessions", 1, "such sessions at a time; two measure each other")
 	return cmd
 }
 
@@ -69,6 +77,9 @@ func (f *reflectFlags) run(ctx context.Context, t *terminal) error {
 		return usage("make a key with: prober reflect --new-key FILE", "reflect needs --key-file: without a key it would answer anybody")
 	case f.noTCP && f.noUDP:
 		return usage("leave one of them out", "--no-tcp and --no-udp leave nothing to answer")
+	}
+	if f.bulkSessions < 1 || f.bulkSessions > 1000 {
+		return usage("", "--bulk-sessions %d: want 1 to 1000", f.bulkSessions)
 	}
 	if err := checkListen(f.listen, ":"+reflectPort); err != nil {
 		return usage("", "--listen %w", err)
@@ -94,6 +105,7 @@ func (f *reflectFlags) serve(ctx context.Context, t *terminal, secret []byte) er
 		Observer: d, Now: time.Now, Uptime: func() time.Duration { return time.Since(begun) },
 		Log:    slog.New(slog.NewTextHandler(t.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Secret: secret, Watch: d.ring, ClockError: clockErrorNS,
+		Limits: reflect.Limits{BulkBytes: f.maxBytes, BulkSessions: f.bulkSessions},
 	})
 	for _, s := range open.names() {
 		say(t.stderr, "listening for %s", s)
@@ -156,9 +168,12 @@ func (d *doorbell) totals(took time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	reasons := make([]string, 0, len(d.refused))
-	all := 0
+	all, told := 0, 0
 	for _, r := range reflect.Reasons() {
-		if n := d.refused[r]; n > 0 {
+		n := d.refused[r]
+		if r == reflect.ReasonBulkBusy || r == reflect.ReasonBulkRefused {
+			told += n
+		} else if n > 0 {
 			reasons = append(reasons, fmt.Sprintf("%d %s", n, r))
 			all += n
 		}
@@ -166,6 +181,9 @@ func (d *doorbell) totals(took time.Duration) {
 	text := ""
 	if all > 0 {
 		text = " (" + strings.Join(reasons, ", ") + ")"
+	}
+	if told > 0 {
+		text += fmt.Sprintf("; %d were told that it was busy, or that they asked for too much", told)
 	}
 	say(d.t.stderr, "after %s: %d sessions admitted, %d refused without a byte%s", took.Round(time.Second), d.admitted, all, text)
 }

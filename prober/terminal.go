@@ -86,7 +86,7 @@ func newRoot(t *terminal) *cobra.Command {
 		SilenceUsage:  true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("see: prober help", "unknown command %q; want run, ping, reflect, version or help", args[0])
+				return usage("see: prober help", "unknown command %q; want run, ping, bandwidth, load, saturate, stream, reflect, version or help", args[0])
 			}
 			return nil
 		},
@@ -95,7 +95,7 @@ func newRoot(t *terminal) *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	byDefault := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		if cmd.Long != "" && cmd.HasParent() && cmd.Name() != "help" { // ping and reflect
+		if cmd.Long != "" && cmd.HasParent() && cmd.Name() != "help" { // those of a terminal
 			byDefault(cmd, args)
 			return
 		}
@@ -107,7 +107,7 @@ func newRoot(t *terminal) *cobra.Command {
 			say(t.stdout, "%s", version)
 			return nil
 		}},
-		newPing(t), newReflect(t),
+		newPing(t), newBandwidth(t), newLoad(t), newSaturate(t), newStream(t), newReflect(t),
 	)
 	return root
 }

@@ -16,7 +16,8 @@ import (
 	"isochrone/prober/wire"
 )
 
-// work waits for the assignment's start, makes its runs and hands the document to the courier.
+// work waits for the assignment's start, and until nothing that is under way forbids it, makes its
+// runs and hands the document to the courier.
 //
 // If the program is told to stop before the start, nothing is delivered: the process that takes
 // over may still be in time, and a document of ours would stand in its way. After the start, the
@@ -25,8 +26,15 @@ func (a *agent) work(ctx context.Context, as *wire.Assignment) {
 	if !sleepUntil(ctx, a.now, as.Start) {
 		return
 	}
+	reason := ""
+	if sends(as) {
+		reason = a.exclusion.enter(ctx, a.now, as)
+	}
 	before := readCPUTimes()
-	runs := a.runs(ctx, as)
+	runs := a.runs(ctx, as, reason)
+	if sends(as) {
+		a.exclusion.leave(as, reason == "")
+	}
 	document := wire.Document{
 		Version: wire.DocumentVersion, Environment: a.settings.environment, Slot: as.Slot.UTC(), Source: a.settings.prober,
 		Probe: as.Probe, Part: as.Part, Assignment: as.ID, Attempt: newAttempt(), Provenance: provenance(a.settings), Runs: runs,
@@ -53,11 +61,10 @@ func (a *agent) work(ctx context.Context, as *wire.Assignment) {
 
 // runs makes all runs at the same time, their sends spread evenly over one interval: 59 targets
 // probed in the same instant would queue behind each other in this machine's network interface,
-// and the queue would be measured.
-func (a *agent) runs(ctx context.Context, as *wire.Assignment) []wire.Run {
+// and the queue would be measured. With a reason why not, none is made.
+func (a *agent) runs(ctx context.Context, as *wire.Assignment, reason string) []wire.Run {
 	out := make([]wire.Run, len(as.Runs))
 	now := a.now()
-	late := now.After(as.LatestStart)
 	begin := now.Add(max(as.Start.Sub(now), 0))
 	var all sync.WaitGroup
 	for i := range as.Runs {
@@ -70,8 +77,8 @@ func (a *agent) runs(ctx context.Context, as *wire.Assignment) []wire.Run {
 		switch {
 		case r.Failure != "":
 			out[i] = probe.NotMade(req, r.Failure, cmp.Or(r.Detail, "the app knew of it when the sweep was planned"))
-		case late:
-			out[i] = probe.NotMade(req, wire.FailureCanceled, "the assignment came to the prober after its latest start")
+		case reason != "":
+			out[i] = probe.NotMade(req, wire.FailureCanceled, reason)
 		default:
 			all.Go(func() { out[i] = a.prober.Make(ctx, req) })
 		}

@@ -44,12 +44,12 @@ func TestAnHTTPRunAsksForTheURLThatTheAppAssigned(t *testing.T) {
 		Runs: []wire.AssignedRun{{Target: "api", Path: "public", URL: server.URL + "/health", Loopback: true}},
 	}
 	a := &agent{now: time.Now, prober: probe.New(probe.NewPacer(1))}
-	r := a.runs(t.Context(), as)[0]
+	r := a.runs(t.Context(), as, "")[0]
 	if r.Counts.Received != 1 || r.Address != server.Listener.Addr().String() || len(asked) != 1 || <-asked != "/health" {
 		t.Errorf("failure %q (%s), counts %+v, address %q", r.Failure, r.Detail, r.Counts, r.Address)
 	}
 	as.Runs[0].Loopback = false
-	if r := a.runs(t.Context(), as)[0]; r.Counts.Received != 0 || r.Failure != wire.FailureUnsupported || len(asked) != 0 {
+	if r := a.runs(t.Context(), as, "")[0]; r.Counts.Received != 0 || r.Failure != wire.FailureUnsupported || len(asked) != 0 {
 		t.Errorf("without leave to measure loopback: failure %q (%s), counts %+v", r.Failure, r.Detail, r.Counts)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"isochrone/prober/wire"
 	"isochrone/sweep/answers"
 	"isochrone/sweep/config"
 )
@@ -32,7 +33,10 @@ oldest; in json and csv they are "stale", and age_s is the age of each. A "~" ma
 degraded: the measurement's own noise, such as samples that left late, may be in its figures. In
 json and csv "degraded" says why, and each percentile has the ends of its 95 % interval.
 
---stat says what the tables show; csv and json hold all of it, and the distance, the round trip of
+--stat says what the tables show: p50, p90, p99, loss; throughput, the payload in Mbit/s from source
+to target without the ramp, or back where that alone was measured, or of saturate's best level; rate,
+the messages (stream) or requests (load) a second. Without it throughput and saturate show
+throughput, stream its rate, and all others p50 and loss. "-" stands where a kind has no such figure. csv and json hold all of it, and the distance, the round trip of
 light in fibre over it (floor), the excess over that and the ratio to it (stretch, from 500 km
 on). These are absent when the configuration has everything on one machine (loopback), and for
 endpoints, which are columns behind the probers.
@@ -44,9 +48,12 @@ The exit code is 1 when a pair is missing. A failed run is a result, and is not 
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			wanted, err := parseStatistics(stats)
-			if err != nil {
-				return err
+			var wanted []answers.Statistic // what stands for each kind
+			if cmd.Flags().Changed("stat") {
+				var err error
+				if wanted, err = parseStatistics(stats); err != nil {
+					return err
+				}
 			}
 			matrices, err := s.matrices(cmd, path, probe)
 			if err != nil {
@@ -62,7 +69,7 @@ The exit code is 1 when a pair is missing. A failed run is a result, and is not 
 	flags := cmd.Flags()
 	flags.StringVar(&path, "path", "", "only this path")
 	flags.StringVar(&probe, "probe", "", "only this probe")
-	flags.StringSliceVar(&stats, "stat", []string{"p50", "loss"}, "what the tables show: p50, p90, p99, loss; several with commas")
+	flags.StringSliceVar(&stats, "stat", nil, "what the tables show: "+strings.Join(words(answers.Statistics()), ", ")+"; several with commas (default: what stands for the kind)")
 	completeFlag(cmd, "path", localPaths)
 	completeFlag(cmd, "probe", localProbes)
 	completeFlag(cmd, "stat", func() []string { return words(answers.Statistics()) })
@@ -177,7 +184,15 @@ func missingPairs(matrices []*answers.Matrix) error {
 
 // describeN says how many samples the measured cells have.
 func describeN(m *answers.Matrix) string {
-	least, most := -1, 0
+	least, most, of := -1, 0, "samples"
+	switch m.Kind {
+	case wire.KindThroughput:
+		return "one run in each"
+	case wire.KindSaturate:
+		of = "requests"
+	case wire.KindStream:
+		of = "messages"
+	}
 	for i := range m.Cells {
 		if c := &m.Cells[i]; c.State == answers.Measured {
 			most = max(most, c.N)
@@ -188,9 +203,9 @@ func describeN(m *answers.Matrix) string {
 	}
 	switch {
 	case least < 0:
-		return "n = 0 samples"
+		return "n = 0 " + of
 	case least == most:
-		return fmt.Sprintf("n = %s samples in each", count(most))
+		return fmt.Sprintf("n = %s %s in each", count(most), of)
 	}
-	return fmt.Sprintf("n = %s to %s samples in each", count(least), count(most))
+	return fmt.Sprintf("n = %s to %s %s in each", count(least), count(most), of)
 }

@@ -48,6 +48,10 @@ type matrixCell struct {
 	LossRatio   *float64   `json:"loss_ratio"`
 	LossLow     *float64   `json:"loss_ratio_low"`
 	LossHigh    *float64   `json:"loss_ratio_high"`
+	UpBPS       *float64   `json:"throughput_up_bps"`
+	DownBPS     *float64   `json:"throughput_down_bps"`
+	BestBPS     *float64   `json:"saturate_best_bps"`
+	PerSecond   *float64   `json:"rate_per_s"`
 	DistanceKM  *float64   `json:"distance_km"`
 	FloorUS     *float64   `json:"floor_us"`
 	ExcessUS    *float64   `json:"excess_us"`
@@ -100,6 +104,7 @@ func matrixCellOf(m *answers.Matrix, c *answers.Cell) matrixCell {
 	out := matrixCell{Environment: m.Environment, Path: m.Path, Probe: m.Probe, Source: c.Source, Target: c.Target, State: string(c.State),
 		P50US: c.P50US, P50LowUS: c.P50Range.LowUS, P50HighUS: c.P50Range.HighUS, P90US: c.P90US, P90LowUS: c.P90Range.LowUS, P90HighUS: c.P90Range.HighUS,
 		P99US: c.P99US, P99LowUS: c.P99Range.LowUS, P99HighUS: c.P99Range.HighUS, Degraded: optional(reasons(c.Degraded)), LossRatio: c.LossRatio, LossLow: c.LossLow, LossHigh: c.LossHigh,
+		UpBPS: c.ThroughputUpBPS, DownBPS: c.ThroughputDownBPS, BestBPS: c.BestBPS, PerSecond: c.PerSecond,
 		// No more digits than the coordinates and the clock can mean.
 		DistanceKM: rounded(c.DistanceKM, 1), FloorUS: rounded(c.FloorUS, 3), ExcessUS: rounded(c.ExcessUS, 3), Stretch: rounded(c.Stretch, 3),
 		Failure: optional(string(c.Failure)), Detail: optional(c.Detail)}
@@ -137,7 +142,7 @@ func (v matrixView) text(w *bytes.Buffer, st style) {
 			w.WriteByte('\n')
 		}
 		numbered := false
-		for _, stat := range v.stats {
+		for _, stat := range v.shown(m) {
 			fmt.Fprintf(w, "%s, probe %s over path %s, environment %s\n", describeStatistic(stat), m.Probe, m.Path, m.Environment)
 			t := matrixTable(m, stat, false)
 			if st.columns > 0 && t.width() > st.columns {
@@ -155,6 +160,14 @@ func (v matrixView) text(w *bytes.Buffer, st style) {
 		}
 		v.legend(w, st, m, numbered)
 	}
+}
+
+// shown are the statistics of a matrix: those that were asked for, or what stands for its kind.
+func (v matrixView) shown(m *answers.Matrix) []answers.Statistic {
+	if len(v.stats) > 0 {
+		return v.stats
+	}
+	return answers.StatisticsOf(m.Kind)
 }
 
 // describeOlder counts the older runs apart; where there are none nothing is said of them.
@@ -175,8 +188,13 @@ func oldestSlot(m *answers.Matrix) string {
 }
 
 func describeStatistic(s answers.Statistic) string {
-	if s == answers.Loss {
+	switch s {
+	case answers.Loss:
 		return "loss in %"
+	case answers.Throughput:
+		return "throughput in Mbit/s"
+	case answers.Rate:
+		return "messages or requests a second"
 	}
 	return string(s) + " round trip in ms"
 }
@@ -221,7 +239,7 @@ func matrixTable(m *answers.Matrix, stat answers.Statistic, numbered bool) *tabl
 		}
 		row := []cell{{head, strong}}
 		for _, target := range targets {
-			row = append(row, matrixEntry(cells[[2]string{source, target}], stat, marks))
+			row = append(row, matrixEntry(cells[[2]string{source, target}], m.Kind, stat, marks))
 		}
 		t.rows = append(t.rows, row)
 	}
@@ -245,7 +263,7 @@ func ends(m *answers.Matrix) (sources, targets []string) {
 	return sources, targets
 }
 
-func matrixEntry(c *answers.Cell, stat answers.Statistic, marks int) cell {
+func matrixEntry(c *answers.Cell, kind wire.Kind, stat answers.Statistic, marks int) cell {
 	if c == nil { // the probe does not measure the pair
 		return cell{}
 	}
@@ -255,6 +273,8 @@ func matrixEntry(c *answers.Cell, stat answers.Statistic, marks int) cell {
 		text, of = wordMissing, alarm
 	case c.State == answers.Failed:
 		text, of = string(c.Failure), alarm
+	case c.Value(stat) == nil && !ofSamples(stat, kind):
+		text, of = absent, subdued
 	case c.Value(stat) == nil:
 		text, of = wordFew, subdued
 	case stat == answers.Loss:
@@ -263,10 +283,15 @@ func matrixEntry(c *answers.Cell, stat answers.Statistic, marks int) cell {
 			of = alarm
 		}
 	default:
-		text = milliseconds(c.Value(stat))
+		text = unitOf(stat).show(c.Value(stat))
 	}
 	mine := cellMarks(c)
 	return cell{text + mine + strings.Repeat(" ", marks-len(mine)), of}
+}
+
+// ofSamples says whether the kind has the statistic from samples, so that there may be too few of them.
+func ofSamples(stat answers.Statistic, kind wire.Kind) bool {
+	return stat != answers.Throughput && stat != answers.Rate && stat.Has(kind)
 }
 
 func cellMarks(c *answers.Cell) (marks string) {
@@ -312,8 +337,8 @@ func (v matrixView) legend(w *bytes.Buffer, st style, m *answers.Matrix, numbere
 
 func (v matrixView) showsFew(m *answers.Matrix) bool {
 	for i := range m.Cells {
-		for _, stat := range v.stats {
-			if c := &m.Cells[i]; c.State == answers.Measured && c.Value(stat) == nil {
+		for _, stat := range v.shown(m) {
+			if c := &m.Cells[i]; c.State == answers.Measured && c.Value(stat) == nil && ofSamples(stat, m.Kind) {
 				return true
 			}
 		}

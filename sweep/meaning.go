@@ -89,6 +89,8 @@ func failureMeaning(f wire.Failure) string {
 		return "the source's system does not let it measure this kind: sweep runs shows what to grant"
 	case wire.FailureHTTPStatus:
 		return "the server answered with a status of 400 or more: sweep runs shows which"
+	case wire.FailureBudget:
+		return "the byte budget of the sweep or of the month is planned already: nothing was sent"
 	case wire.FailureLocal:
 		return "the source's own machine failed"
 	}

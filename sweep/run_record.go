@@ -68,6 +68,7 @@ type runRecord struct {
 	runNoise
 	runOneWay
 	runHTTP
+	runBulk
 
 	Address       *string  `json:"address"`
 	Assignment    *string  `json:"assignment_id"`
@@ -94,7 +95,7 @@ func runRecordOf(row *tables.Row) runRecord {
 		P50LowUS: row.P50Range.LowUS, P50HighUS: row.P50Range.HighUS, P90LowUS: row.P90Range.LowUS, P90HighUS: row.P90Range.HighUS,
 		P95LowUS: row.P95Range.LowUS, P95HighUS: row.P95Range.HighUS, P99LowUS: row.P99Range.LowUS, P99HighUS: row.P99Range.HighUS,
 		P999LowUS: row.P999Range.LowUS, P999HighUS: row.P999Range.HighUS,
-		runNoise: runNoiseOf(&row.Noise), runOneWay: runOneWayOf(&row.OneWay), runHTTP: runHTTPOf(&row.HTTP),
+		runNoise: runNoiseOf(&row.Noise), runOneWay: runOneWayOf(&row.OneWay), runHTTP: runHTTPOf(&row.HTTP), runBulk: runBulkOf(&row.Bulk),
 		MaxUS: row.MaxUS, StddevUS: row.StddevUS, JitterUS: row.JitterUS, PDVUS: row.PDVUS,
 		Address: optional(row.Address), Assignment: optional(row.Assignment), Attempt: optional(row.Attempt), Part: row.Part,
 		Document: optional(row.Document), Tool: optional(row.Tool), Detail: optional(row.Detail),

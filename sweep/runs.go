@@ -24,13 +24,13 @@ func newRuns(s *session) *cobra.Command {
 		Short: "List the runs of series, newest first",
 		Long: `runs lists the runs that fit, newest slot first: one row each, those that failed as well.
 Without --source, --target, --path and --probe it lists those of every series. n is how many
-samples came back. --since is a duration before now, or a time. When nothing fits, standard error
+samples came back, of bulk kinds that have none of requests or messages. --since is a duration before now, or a time. When nothing fits, standard error
 says whether the configuration knows the names that were asked for.
 
 A "~" marks a run that is degraded: the measurement's own noise may be in its figures. json and csv
 say why, and hold every column of the rows, histograms apart: percentiles with the ends of their
-95 % interval, and what only some kinds have, such as the delays of each direction (udp) or the
-phases of a request (http). A value that is absent is null in
+95 % interval, and what only some kinds have, such as the delays of each direction (udp), the
+phases of a request (http) or the rates of each direction (throughput). A value that is absent is null in
 json, empty in csv and "-" in a table. In csv, a text that a spreadsheet would take for a
 formula has an apostrophe in front.`,
 		Example: `  sweep runs --source westeurope --target eastus
@@ -152,14 +152,10 @@ func (v runsView) filters() string {
 
 // runTable lists runs. A column that the question has fixed to one value is left out.
 func runTable(records []runRecord, fixed tables.RunQuery) *table {
-	type field struct {
-		column column
-		value  func(*runRecord) cell
-	}
 	text := func(get func(*runRecord) string) func(*runRecord) cell {
 		return func(r *runRecord) cell { return cell{text: get(r)} }
 	}
-	fields := []field{{left("slot"), text(func(r *runRecord) string { return stamp(r.Slot) })}}
+	fields := []runField{{left("slot"), text(func(r *runRecord) string { return stamp(r.Slot) })}}
 	for _, name := range []struct {
 		fixed, title string
 		get          func(*runRecord) string
@@ -170,25 +166,28 @@ func runTable(records []runRecord, fixed tables.RunQuery) *table {
 		{fixed.Probe, "probe", func(r *runRecord) string { return r.Probe }},
 	} {
 		if name.fixed == "" {
-			fields = append(fields, field{left(name.title), text(name.get)})
+			fields = append(fields, runField{left(name.title), text(name.get)})
 		}
 	}
 	if slices.ContainsFunc(records, func(r runRecord) bool { return r.Degraded != nil }) {
-		fields = append(fields, field{left(markDegraded), degradedCell})
+		fields = append(fields, runField{left(markDegraded), degradedCell})
 	}
 	ms := func(get func(*runRecord) *float64) func(*runRecord) cell {
 		return text(func(r *runRecord) string { return milliseconds(get(r)) })
 	}
 	fields = append(fields,
-		field{number("n"), text(func(r *runRecord) string { return optionalCount(r.Received) })},
-		field{number("sent"), text(func(r *runRecord) string { return optionalCount(r.Sent) })},
-		field{number("loss %"), text(func(r *runRecord) string { return percent(r.LossRatio) })},
-		field{number("min ms"), ms(func(r *runRecord) *float64 { return r.MinUS })},
-		field{number("p50 ms"), ms(func(r *runRecord) *float64 { return r.P50US })},
-		field{number("p90 ms"), ms(func(r *runRecord) *float64 { return r.P90US })},
-		field{number("p99 ms"), ms(func(r *runRecord) *float64 { return r.P99US })},
-		field{number("max ms"), ms(func(r *runRecord) *float64 { return r.MaxUS })},
-		field{left("failure"), failureCell})
+		runField{number("n"), text(func(r *runRecord) string { return optionalCount(r.Received) })},
+		runField{number("sent"), text(func(r *runRecord) string { return optionalCount(r.Sent) })})
+	if slices.ContainsFunc(records, func(r runRecord) bool { return wire.Kind(r.Kind).HasSamples() }) {
+		fields = append(fields,
+			runField{number("loss %"), text(func(r *runRecord) string { return percent(r.LossRatio) })},
+			runField{number("min ms"), ms(func(r *runRecord) *float64 { return r.MinUS })},
+			runField{number("p50 ms"), ms(func(r *runRecord) *float64 { return r.P50US })},
+			runField{number("p90 ms"), ms(func(r *runRecord) *float64 { return r.P90US })},
+			runField{number("p99 ms"), ms(func(r *runRecord) *float64 { return r.P99US })},
+			runField{number("max ms"), ms(func(r *runRecord) *float64 { return r.MaxUS })})
+	}
+	fields = append(append(fields, bulkColumns(records)...), runField{left("failure"), failureCell})
 	t := &table{}
 	for _, f := range fields {
 		t.columns = append(t.columns, f.column)

@@ -40,6 +40,7 @@ type seeder struct {
 //	header SLOT STATE [REASON]                     a sweep
 //	run SLOT SOURCE TARGET PATH PROBE KIND P50 N LOST   the same of another kind, with all that the kind tells
 //	noisy SLOT SOURCE TARGET PATH PROBE P50 N LOST      as ok, degraded by samples that left late and by steal
+//	bulk SLOT SOURCE TARGET PATH PROBE KIND VMSIZE N    a run that loads the network: see bulkRun
 //	prober SLOT PROBER AGE VERSION [UDPPORT]       a registration, its heartbeat AGE before the scripts' clock
 //	entry SLOT SOURCE PROBE PART STATE RUNS [ERROR]
 //
@@ -87,6 +88,10 @@ func (s *seeder) line(ctx context.Context, f []string) (err error) {
 		return s.run(ctx, slot, f)
 	case "run":
 		return s.kind(ctx, slot, f)
+	case "bulk":
+		r := s.result(slot, f)
+		r.Run, r.Provenance.VMSize = bulkRun(f[3], f[4], wire.Kind(f[6]), slot.Add(30*time.Second), whole(f[8])), f[7]
+		return s.put(ctx, r)
 	}
 	return fmt.Errorf("%q is no kind of line", f[0])
 }
@@ -147,6 +152,10 @@ func (s *seeder) result(slot time.Time, f []string) result.Result {
 }
 
 func (s *seeder) put(ctx context.Context, r result.Result) error {
+	var err error
+	if r.Run.RTTHistogram, r.Run.ExcessHistogram, err = wire.Histograms(r.Run.Samples.RTTNS); err != nil {
+		return err
+	}
 	r.Summary = summary.Of(&r.Run, &r.Provenance)
 	if err := s.tables.PutResults(ctx, []result.Result{r}); err != nil {
 		return err

@@ -30,7 +30,7 @@ func generated(t *testing.T) map[string]string {
 	for _, c := range tables.Columns() {
 		fmt.Fprintf(&columns, "| `%s` | %s | %s | %s |\n", c.Name, strings.TrimPrefix(string(c.Type), "Edm."), c.Unit, strings.ReplaceAll(c.Meaning, "|", `\|`))
 	}
-	return map[string]string{"columns": columns.String(), "parquet": parquetColumns(t)}
+	return map[string]string{"columns": columns.String(), "parquet": parquetColumns(t), "intervals": intervalColumns(t)}
 }
 
 // docsFile reads a file of the docs folder.
@@ -69,6 +69,21 @@ func parquetColumns(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return schemaOf(t, file)
+}
+
+func intervalColumns(t *testing.T) string {
+	t.Helper()
+	file, _, err := archive.EncodeIntervals(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schemaOf(t, file)
+}
+
+// schemaOf is the table of a Parquet file's columns.
+func schemaOf(t *testing.T, file []byte) string {
+	t.Helper()
 	f, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 var (
 	errProtocol     = errors.New("the target broke the protocol")
 	errUnauthorized = errors.New("the target did not accept or prove the session's key")
+	errUnsupported  = errors.New("this system cannot do that")
 	// errStopped marks a run that was stopped, or whose deadline came, before its session stood.
 	errStopped = errors.New("stopped before the session was open")
 	// errDeadline is what a read or write returns that a deadline of ours ended.
@@ -23,6 +24,7 @@ var (
 // failureOf is the one place where an error becomes a failure code. The codes of errors that
 // the system reports are in errnoFailures, a table each for Unix and Windows.
 func failureOf(err error) wire.Failure {
+	var said *refused
 	switch {
 	case err == nil:
 		return ""
@@ -30,6 +32,10 @@ func failureOf(err error) wire.Failure {
 		return wire.FailureCanceled
 	case errors.Is(err, errUnauthorized): // before what it wraps
 		return wire.FailureUnauthorized
+	case errors.Is(err, errUnsupported): // before what it wraps
+		return wire.FailureUnsupported
+	case errors.As(err, &said):
+		return said.said.Failure
 	case errors.Is(err, errProtocol):
 		return wire.FailureProtocol
 	case errors.Is(err, context.Canceled):

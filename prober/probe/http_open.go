@@ -22,26 +22,14 @@ type phasedConn struct {
 	address           string // numeric, of the other end
 	dns, connect, tls int64
 	used              atomic.Bool // by a request, whose phases these are
-	// wrote is when the last write began: the answer cannot have come before, whereas the
-	// return of the write may be seen after it.
-	wrote atomicTime
+	// wrote is when the last write began, as socket.Clocks.Monotonic: the answer cannot have come
+	// before, whereas the return of the write may be seen after it.
+	wrote atomic.Int64
 }
 
 func (c *phasedConn) Write(b []byte) (int, error) {
-	c.wrote.Store(socket.Now())
+	c.wrote.Store(socket.Monotonic(socket.Now()))
 	return c.Conn.Write(b)
-}
-
-// atomicTime keeps the monotonic reading.
-type atomicTime struct{ p atomic.Pointer[time.Time] }
-
-func (a *atomicTime) Store(t time.Time) { a.p.Store(&t) }
-
-func (a *atomicTime) Load() time.Time {
-	if t := a.p.Load(); t != nil {
-		return *t
-	}
-	return time.Time{}
 }
 
 var errTLS = errors.New("the TLS handshake failed")
@@ -113,6 +101,9 @@ func (c *httpClient) dial(ctx context.Context, network, address string) (*phased
 	c.connected(out.connect)
 	remote := tcp.RemoteAddr().(*net.TCPAddr).AddrPort()
 	out.Conn, out.address = tcp, netip.AddrPortFrom(remote.Addr().Unmap(), remote.Port()).String()
+	if c.under != nil {
+		out.Conn = c.under(tcp)
+	}
 	return out, a, nil
 }
 

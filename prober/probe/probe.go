@@ -68,6 +68,9 @@ type Request struct {
 	// Observe, if it is set, is told of every reply as it comes, by the goroutines that receive: it
 	// must not block, and bear several at a time.
 	Observe func(Reply)
+	// Progress, if it is set, is told how far a run of a bulk kind has come, every 100 ms to a second. It
+	// must not block.
+	Progress func(Progress)
 }
 
 // Reply is what is known of a reply when it comes.
@@ -116,6 +119,10 @@ func (p *Prober) Make(ctx context.Context, req Request) wire.Run {
 		return p.icmp(ctx, req)
 	case wire.KindHTTP:
 		return p.http(ctx, req)
+	case wire.KindLoad:
+		if req.Spec.AsksURL() {
+			return p.load(ctx, req, netip.AddrPort{})
+		}
 	}
 	address, err := netip.ParseAddrPort(req.Address)
 	if err != nil {
@@ -128,6 +135,14 @@ func (p *Prober) Make(ctx context.Context, req Request) wire.Run {
 		return p.tcp(ctx, req, address)
 	case wire.KindUDP:
 		return p.udp(ctx, req, address)
+	case wire.KindThroughput:
+		return p.throughput(ctx, req, address)
+	case wire.KindLoad:
+		return p.load(ctx, req, address)
+	case wire.KindSaturate:
+		return p.saturate(ctx, req, address)
+	case wire.KindStream:
+		return p.stream(ctx, req, address)
 	}
 	return NotMade(req, wire.FailureUnsupported, fmt.Sprintf("kind %q is not measured by this version", req.Spec.Kind))
 }

@@ -10,8 +10,8 @@ import (
 	"isochrone/prober/wire/stamp"
 )
 
-// Reason says why a connection was closed, or a packet dropped, without a byte. The peer never learns it; it is the
-// label of a counter.
+// Reason says why a connection was closed, or a packet dropped, without a byte. The peer never learns it,
+// unless that is said; it is the label of a counter.
 type Reason string
 
 // The reasons.
@@ -35,13 +35,16 @@ const (
 	ReasonOwnReply        Reason = "own_reply"        // udp: a reply that came back, or a packet from our own port
 	ReasonBadSizes        Reason = "bad_sizes"        // made with the shared key, for sizes that its kind does not have
 	ReasonSessionLimit    Reason = "session_limit"    // too many sessions made with the shared key; udp: too many open
+	ReasonBulkBusy        Reason = "bulk_busy"        // as many bulk sessions as may be at a time; the peer is told
+	ReasonBulkRefused     Reason = "bulk_refused"     // a bulk session for what was not planned, or beyond the limits; the peer is told
 )
 
 // Reasons lists every reason, so that a counter can begin at zero for each.
 func Reasons() []Reason {
 	return []Reason{ReasonConnectionLimit, ReasonPendingLimit, ReasonSourceLimit, ReasonHelloTimeout, ReasonShortHello,
 		ReasonUnknownSession, ReasonWrongKey, ReasonTooEarly, ReasonTooLate, ReasonBeforeStart, ReasonReplayed,
-		ReasonInUse, ReasonExhausted, ReasonUnsupportedKind, ReasonMalformed, ReasonWrongSize, ReasonOwnReply, ReasonBadSizes, ReasonSessionLimit}
+		ReasonInUse, ReasonExhausted, ReasonUnsupportedKind, ReasonMalformed, ReasonWrongSize, ReasonOwnReply, ReasonBadSizes, ReasonSessionLimit,
+		ReasonBulkBusy, ReasonBulkRefused}
 }
 
 const (
@@ -50,6 +53,8 @@ const (
 	maxSessions = 20_000
 	// maxNonces bounds what the holder of a session's key can make us remember.
 	maxNonces = 16
+	// maxBulkNonces is the same of a bulk session, whose connections have one each.
+	maxBulkNonces = wire.MaxOutstanding + 4*maxNonces
 	// maxLifetime bounds how long a session may last.
 	maxLifetime = 24 * time.Hour
 	// maxAhead is how long before its time a session may be listed: timing.lead in sweep.yaml
@@ -98,6 +103,14 @@ type entry struct {
 // over says whether the entry can be forgotten.
 func (e *entry) over(now moment) bool {
 	return now.wall.After(e.session.Deadline) && (len(e.nonces) == 0 && e.stamp == nil || now.uptime > e.keep)
+}
+
+// exhausted says whether the session can have no further connection.
+func (e *entry) exhausted() bool {
+	if e.session.Kind.IsBulk() {
+		return len(e.nonces) >= maxBulkNonces
+	}
+	return len(e.nonces) >= maxNonces || e.used >= e.session.MaxRequests
 }
 
 // grant is an admitted connection.
@@ -163,10 +176,14 @@ func check(s *wire.Session) error {
 	switch {
 	case s.ID.IsZero() || s.Key.IsZero():
 		return fmt.Errorf("no id or no key")
-	case s.MaxRequests < 1 || s.MaxRequests > 2*wire.MaxSamples:
-		return fmt.Errorf("%d requests: want 1 to %d", s.MaxRequests, 2*wire.MaxSamples)
 	case s.Deadline.Sub(s.NotBefore) > maxLifetime:
 		return fmt.Errorf("lasts %s: want %s at the most", s.Deadline.Sub(s.NotBefore), maxLifetime)
+	case s.Kind.IsBulk() && s.Spec.Kind != s.Kind:
+		return fmt.Errorf("kind %q with a spec of kind %q", s.Kind, s.Spec.Kind)
+	case s.Kind.IsBulk():
+		return s.Spec.Validate()
+	case s.MaxRequests < 1 || s.MaxRequests > 2*wire.MaxSamples:
+		return fmt.Errorf("%d requests: want 1 to %d", s.MaxRequests, 2*wire.MaxSamples)
 	case s.Kind == wire.KindUDP && (s.RequestBytes < wire.MinDatagramBytes || s.RequestBytes > wire.MaxDatagramBytes):
 		return fmt.Errorf("packets of %d bytes: want %d to %d", s.RequestBytes, wire.MinDatagramBytes, wire.MaxDatagramBytes)
 	case s.Kind != wire.KindTCP: // of udp the replies have the requests' size
@@ -192,7 +209,7 @@ func (d *door) enter(hello [wire.ClientHelloBytes]byte, now moment) (*grant, Rea
 	}
 	s := &e.session
 	switch {
-	case s.Kind != wire.KindTCP:
+	case s.Kind != wire.KindTCP && !s.Kind.IsBulk():
 		return nil, ReasonUnsupportedKind
 	case s.NotBefore.Before(d.began(now)): // the app has allowed for clocks that differ in NotBefore
 		return nil, ReasonBeforeStart
@@ -202,13 +219,13 @@ func (d *door) enter(hello [wire.ClientHelloBytes]byte, now moment) (*grant, Rea
 		return nil, ReasonTooLate
 	case slices.Contains(e.nonces, nonce):
 		return nil, ReasonReplayed
-	case e.open:
+	case e.open: // never of a bulk session, which has many connections
 		return nil, ReasonInUse
-	case len(e.nonces) >= maxNonces || e.used >= s.MaxRequests:
+	case e.exhausted():
 		return nil, ReasonExhausted
 	}
 	e.nonces = append(e.nonces, nonce)
-	e.open = true
+	e.open = !s.Kind.IsBulk()
 	return &grant{
 		session: *s, client: nonce,
 		remaining: s.MaxRequests - e.used, deadline: time.Now().Add(s.Deadline.Sub(now.wall)),

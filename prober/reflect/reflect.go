@@ -1,12 +1,14 @@
 // Package reflect is the other end of every probe kind: a TCP listener that completes the
 // handshakes of connect runs, and answers the requests of tcp runs whose session the app granted,
-// or the holder of a shared secret made; a UDP socket that answers the STAMP packets of such udp runs.
+// or the holder of a shared secret made, and serves the sessions of bulk kinds; a UDP socket that
+// answers the STAMP packets of such udp runs.
 //
 // It answers nobody else. Whoever does not show, in the first 64 bytes, that it holds the key of
 // a session that may run now is closed without a byte in return, whatever was wrong. Responses
 // are never larger than requests. What one peer can hold of this machine is bounded before it
 // has shown a key (connections in all and by source, one short time for the whole first
-// message) and after (one connection a session, its requests counted, its deadline).
+// message) and after (one connection a session, its requests counted, its deadline; of a bulk
+// session the connections that its spec has, its byte budget, and one such session at a time).
 package reflect
 
 import (
@@ -25,6 +27,9 @@ import (
 	"isochrone/prober/wire"
 )
 
+// DefaultBulkBytes is the default of Limits.BulkBytes.
+const DefaultBulkBytes = 10_000_000_000
+
 // Limits bound what peers can hold. The zero value of a field stands for its default.
 type Limits struct {
 	// Connections is how many may be open at a time, whatever their state. 4096.
@@ -41,6 +46,12 @@ type Limits struct {
 	// wakes them; those beyond are woken by the runtime's poller, some ten microseconds later. 8;
 	// less than 0 stands for none.
 	Threads int
+	// BulkSessions is how many sessions of bulk kinds are served at a time. 1: two would measure
+	// each other.
+	BulkSessions int
+	// BulkBytes is the largest byte budget of a bulk session that a shared secret's holder made;
+	// those that an app lists have the app's. 10 GB.
+	BulkBytes int64
 }
 
 func (l Limits) withDefaults() Limits {
@@ -58,6 +69,12 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.Threads == 0 {
 		l.Threads = 8
+	}
+	if l.BulkSessions == 0 {
+		l.BulkSessions = 1
+	}
+	if l.BulkBytes == 0 {
+		l.BulkBytes = DefaultBulkBytes
 	}
 	return l
 }
@@ -93,6 +110,7 @@ type Reflector struct {
 	now        func() moment
 	log        *slog.Logger
 	door       *door
+	bulk       *bulkDoor
 	watch      func(Admission)
 	pending    *pending
 	slots      chan struct{} // one a connection
@@ -109,6 +127,7 @@ func New(c Config) *Reflector {
 	r := &Reflector{
 		limits: limits, observer: c.Observer, now: now, log: c.Log,
 		door:       newDoor(now()),
+		bulk:       &bulkDoor{sessions: limits.BulkSessions, bytes: limits.BulkBytes, shared: c.Secret != nil, live: map[wire.SessionID]*bulkSession{}},
 		watch:      c.Watch,
 		clockError: c.ClockError,
 		pending:    newPending(limits.Pending, limits.PendingPerSource),
@@ -200,8 +219,13 @@ func (r *Reflector) accept(ctx context.Context, conn *net.TCPConn, connections *
 		case reason != "":
 			r.refuse(conn, source, reason)
 		case grant != nil:
-			r.admitted(&grant.session, conn.RemoteAddr().(*net.TCPAddr).AddrPort())
-			if err := r.reflect(ctx, conn, grant); err != nil {
+			serve := r.reflect
+			if grant.session.Kind.IsBulk() {
+				serve = r.reflectBulk
+			} else {
+				r.admitted(&grant.session, conn.RemoteAddr().(*net.TCPAddr).AddrPort())
+			}
+			if err := serve(ctx, conn, grant); err != nil {
 				r.log.Debug("a session ended early", "source", grant.session.Source, "probe", grant.session.Probe, "error", err)
 			}
 			r.door.leave(grant)

@@ -60,6 +60,8 @@ func failureText(f wire.Failure) string {
 		return "not permitted on this machine"
 	case wire.FailureHTTPStatus:
 		return "HTTP status of 400 or more"
+	case wire.FailureBudget:
+		return "the byte budget does not allow it"
 	case wire.FailureLocal:
 		return "this machine failed"
 	}
@@ -108,6 +110,10 @@ func Remedy(kind wire.Kind, f wire.Failure, keyed bool) string {
 		return "what answers there is not what was asked for: see the port"
 	case wire.FailureHTTPStatus:
 		return "give a URL that the server answers with a status below 400"
+	case wire.FailureBudget:
+		return "raise --max-bytes, here or that of the target's \"prober reflect\""
+	case wire.FailureTargetBusy:
+		return "somebody else's run loads the target: try again when it is over"
 	case wire.FailureLocal:
 		return "this machine has no descriptor, port or permission left for it"
 	}

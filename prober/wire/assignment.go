@@ -24,18 +24,42 @@ const (
 	KindICMP Kind = "icmp"
 	// KindHTTP measures whole requests, with their phases apart.
 	KindHTTP Kind = "http"
+	// KindThroughput measures bits/s over one or more TCP connections.
+	KindThroughput Kind = "throughput"
+	// KindLoad lets users ask one request after the other, many at a time.
+	KindLoad Kind = "load"
+	// KindSaturate raises the number of requests under way until response times suffer.
+	KindSaturate Kind = "saturate"
+	// KindStream sends messages at a rate, whether or not the target keeps up.
+	KindStream Kind = "stream"
 )
 
 // Kinds lists the kinds that this version can measure.
-func Kinds() []Kind { return []Kind{KindConnect, KindTCP, KindUDP, KindICMP, KindHTTP} }
+func Kinds() []Kind { return append(LatencyKinds(), BulkKinds()...) }
 
-// Authenticated says whether a run of this kind opens a session at the target's reflector.
-// The others carry no payload that a reflector would have to answer for.
-func (k Kind) Authenticated() bool { return k == KindTCP || k == KindUDP }
+// LatencyKinds lists the kinds that send a sample at a time, and so little that any number of them may
+// run beside each other.
+func LatencyKinds() []Kind { return []Kind{KindConnect, KindTCP, KindUDP, KindICMP, KindHTTP} }
+
+// BulkKinds lists the kinds that load the network: what else were measured meanwhile at one of the
+// two ends would be of the load.
+func BulkKinds() []Kind { return []Kind{KindThroughput, KindLoad, KindSaturate, KindStream} }
+
+// IsBulk says whether the kind loads the network.
+func (k Kind) IsBulk() bool { return slices.Contains(BulkKinds(), k) }
+
+// Authenticated says whether a run opens a session at the target's reflector. The others carry no
+// payload that a reflector would have to answer for. Load does unless it asks for a URL.
+func (s Spec) Authenticated() bool {
+	return s.Kind == KindTCP || s.Kind == KindUDP || s.Kind.IsBulk() && !s.AsksURL()
+}
 
 // NeedsProber says whether only a prober can be the target: its reflector is the other end.
 // The others measure any host that answers.
-func (k Kind) NeedsProber() bool { return k.Authenticated() }
+func (s Spec) NeedsProber() bool { return s.Authenticated() }
+
+// AsksURL says whether a run asks for a URL, which only an endpoint has.
+func (s Spec) AsksURL() bool { return s.Kind == KindHTTP || s.Kind == KindLoad && s.Method != "" }
 
 // The smallest and largest messages. A udp or icmp packet is never to be fragmented on a path of
 // the usual 1,500 bytes: the loss of a fragment would be another thing than the loss of a packet.
@@ -82,10 +106,12 @@ type Spec struct {
 	// Method and Connection belong to the http kind: GET or HEAD; fresh or keep-alive.
 	Method     string `json:"method,omitempty"`
 	Connection string `json:"connection,omitempty"`
+	// Bulk belongs to the kinds that load the network. Their Count, Warmup and Interval are 0.
+	Bulk Bulk `json:"bulk,omitzero"`
 }
 
 // ClosedLoop says whether a sample waits for the one before.
-func (s Spec) ClosedLoop() bool { return s.Interval == 0 }
+func (s Spec) ClosedLoop() bool { return s.Interval == 0 && !s.Kind.IsBulk() }
 
 // Validate reports every fault of the spec. Each begins with the word that names the field in
 // sweep.yaml.
@@ -94,6 +120,12 @@ func (s Spec) Validate() error {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	if !slices.Contains(Kinds(), s.Kind) {
 		fault("kind %q: want one of %q", s.Kind, Kinds())
+	}
+	if s.Kind.IsBulk() {
+		return errors.Join(append(append(faults, each(s.validateBulk())...), s.validateHTTP()...)...)
+	}
+	if s.Bulk != (Bulk{}) {
+		fault("bulk: kind %q has no such options", s.Kind)
 	}
 	if s.Count < 1 || s.Count > MaxSamples {
 		fault("count %d: want 1 to %d", s.Count, MaxSamples)
@@ -140,7 +172,7 @@ func (s Spec) validateSizes() (faults []error) {
 
 func (s Spec) validateHTTP() (faults []error) {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	if s.Kind != KindHTTP {
+	if s.Kind != KindHTTP && (s.Kind != KindLoad || s.Method == "") {
 		if s.Method != "" {
 			fault("method %q: kind %q has none", cutForError([]byte(s.Method)), s.Kind)
 		}
@@ -161,6 +193,9 @@ func (s Spec) validateHTTP() (faults []error) {
 // Span is how long a run of this spec takes at most, from its first due time to the end of its
 // last sample's timeout.
 func (s Spec) Span() time.Duration {
+	if s.Kind.IsBulk() {
+		return s.bulkSpan()
+	}
 	if s.ClosedLoop() {
 		return time.Duration(s.Count+s.Warmup) * s.Timeout
 	}
@@ -226,10 +261,12 @@ type Session struct {
 	Kind          Kind      `json:"kind"`
 	RequestBytes  int       `json:"request_bytes,omitempty"`
 	ResponseBytes int       `json:"response_bytes,omitempty"`
-	// MaxRequests caps the requests that are answered.
-	MaxRequests int       `json:"max_requests"`
-	NotBefore   time.Time `json:"not_before"`
-	Deadline    time.Time `json:"deadline"`
+	// MaxRequests caps the requests that are answered; 0 for bulk kinds.
+	MaxRequests int `json:"max_requests"`
+	// Spec is what a session of a bulk kind is for, its byte budget included; zero for others.
+	Spec      Spec      `json:"spec,omitzero"`
+	NotBefore time.Time `json:"not_before"`
+	Deadline  time.Time `json:"deadline"`
 }
 
 // Registration is what a prober says of itself, at start and as a heartbeat.
@@ -315,6 +352,14 @@ func (a PathAddress) Validate() error {
 	}
 	if ip, err := netip.ParseAddr(a.Host); err == nil && (ip.IsUnspecified() || ip.IsMulticast() || ip.Zone() != "") {
 		return fmt.Errorf("host %s cannot be a target", ip)
+	}
+	return nil
+}
+
+// each takes joined errors apart.
+func each(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
 	}
 	return nil
 }

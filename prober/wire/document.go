@@ -76,6 +76,9 @@ type Run struct {
 
 	TCPInfo *TCPInfo `json:"tcp_info,omitempty" xml:"tcp_info,omitempty"`
 
+	// Bulk is what a run of a bulk kind came to; null for others, and where nothing was moved.
+	Bulk *BulkResult `json:"bulk,omitempty" xml:"bulk,omitempty"`
+
 	// RTTHistogram and ExcessHistogram are HdrHistograms (see Histogram) of the received
 	// round trips, and of the same less the run's smallest; empty when nothing was received.
 	RTTHistogram    string `json:"rtt_histogram,omitempty" xml:"rtt_histogram,omitempty"`
@@ -237,7 +240,7 @@ func (r *Run) validate() error {
 	if r.Failure == FailureExpired {
 		fault("failure %q is the app's to say", r.Failure)
 	}
-	if (r.Failure == "") != (r.Counts.Received > 0) {
+	if (r.Failure == "") != r.received() {
 		fault("failure %q with %d samples received: a run has a failure code exactly when nothing was received", r.Failure, r.Counts.Received)
 	}
 	if len(r.Detail) > MaxDetailBytes || len(r.Address) > MaxDetailBytes {
@@ -250,7 +253,12 @@ func (r *Run) validate() error {
 	}
 	if err := r.Samples.validate(); err != nil {
 		faults = append(faults, err)
-	} else if err := r.Samples.agree(r.Counts); err != nil {
+	} else if !r.Kind.summarised() {
+		if err := r.Samples.agree(r.Counts); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	if err := r.validateBulk(); err != nil {
 		faults = append(faults, err)
 	}
 	return errors.Join(faults...)

@@ -43,6 +43,8 @@ const (
 	FailureNotPermitted Failure = "not_permitted"
 	// FailureHTTPStatus: the server answered with a status of 400 or more.
 	FailureHTTPStatus Failure = "http_status"
+	// FailureBudget: the byte budget of the sweep or the month is used up; nothing was sent.
+	FailureBudget Failure = "budget"
 	// FailureLocal: the source's own machine failed: no descriptor, port or permission was left.
 	FailureLocal Failure = "local"
 )
@@ -51,7 +53,7 @@ const (
 func Failures() []Failure {
 	return []Failure{FailureTimeout, FailureRefused, FailureReset, FailureUnreachable, FailureDNS, FailureTLS,
 		FailureTargetBusy, FailureUnauthorized, FailureTargetDown, FailureExpired, FailureCanceled,
-		FailureProtocol, FailureUnsupported, FailureNotPermitted, FailureHTTPStatus, FailureLocal}
+		FailureProtocol, FailureUnsupported, FailureNotPermitted, FailureHTTPStatus, FailureBudget, FailureLocal}
 }
 
 // Validate returns an error unless f is empty or on the list.

@@ -18,6 +18,19 @@ const searchMonths = 12 * 8
 type Forecast struct {
 	Slot   time.Time
 	Probes []ProbeForecast // in the configuration's order
+	Bulk   *BulkForecast   // nil where no bulk probe is due
+}
+
+// BulkForecast is the bulk runs of one slot, of all probes together.
+type BulkForecast struct {
+	Rounds int
+	// Begin is when the first round begins, if the sweep is planned at its slot; End is when the last is over.
+	Begin, End time.Time
+	// Bytes is what the runs may send, together. MonthBytes is that and what the slots before it in the
+	// same answer and month may.
+	Bytes, MonthBytes int64
+	// OverBudget are the runs that would be left out, because the month of the answer is used up.
+	OverBudget int
 }
 
 // ProbeForecast is one probe's part of a forecast.
@@ -30,8 +43,13 @@ type ProbeForecast struct {
 	// Duration is how long a run takes at most. The runs of a latency probe go on side by side.
 	Duration time.Duration
 	// PayloadBytes is what the runs send and get back, in both directions together, as plan.RunBytes
-	// counts; nil where nobody can say.
+	// counts; nil where nobody can say. Of bulk kinds it is the most that they may.
 	PayloadBytes *int64
+	// Rounds is how many rounds the runs of a bulk probe are made in, and Whole how long all of them take,
+	// from the beginning of the first to the end of the last, with the gaps for latency runs between them.
+	// Zero for other kinds.
+	Rounds int
+	Whole  time.Duration
 }
 
 // Estimate answers what would run at the next slots, from the minute of at on. Fewer slots than
@@ -43,16 +61,23 @@ func Estimate(c *config.Config, at time.Time, next int) ([]Forecast, error) {
 	}
 	end := slot.AddDate(0, searchMonths, 0)
 	var out []Forecast
+	months := map[string]int64{} // what is planned in each
 	for len(out) < next {
 		due, ok := nextDue(c, slot, end)
 		if !ok {
 			break
 		}
-		p, err := planned(c, due)
+		month := due.Format("2006-01")
+		p, err := planned(c, due, months[month])
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Forecast{Slot: due, Probes: forecast(c, p)})
+		months[month] += p.BulkBytes()
+		f := Forecast{Slot: due, Probes: forecast(c, p), Bulk: bulkForecast(p)}
+		if f.Bulk != nil {
+			f.Bulk.MonthBytes = months[month]
+		}
+		out = append(out, f)
 		slot = due.Add(time.Minute)
 	}
 	return out, nil
@@ -60,10 +85,10 @@ func Estimate(c *config.Config, at time.Time, next int) ([]Forecast, error) {
 
 // nextDue is the first slot from and including from at which a probe is due.
 func nextDue(c *config.Config, from, end time.Time) (first time.Time, ok bool) {
-	for _, p := range c.Probes {
-		due := p.Cron.Next(from.Add(-time.Second))
+	for i := range c.Probes {
+		due := c.Probes[i].Next(from.Add(-time.Second))
 		if !due.IsZero() && due.Before(end) && (!ok || due.Before(first)) {
-			first, ok = due.UTC(), true
+			first, ok = due, true
 		}
 	}
 	return first, ok
@@ -71,7 +96,7 @@ func nextDue(c *config.Config, from, end time.Time) (first time.Time, ok bool) {
 
 // planned is the plan that the configuration gives for a slot when every prober is up. Its
 // addresses and keys stand for real ones: only what is to run, and how, is of use.
-func planned(c *config.Config, slot time.Time) (*plan.Plan, error) {
+func planned(c *config.Config, slot time.Time, spent int64) (*plan.Plan, error) {
 	up := make(map[string]plan.Target, len(c.Probers)+len(c.Endpoints))
 	stand := plan.Address{IP: netip.MustParseAddr("192.0.2.1"), TCPPort: 7700, UDPPort: 7700} // TEST-NET-1, RFC 5737
 	for _, p := range c.Probers {
@@ -84,7 +109,7 @@ func planned(c *config.Config, slot time.Time) (*plan.Plan, error) {
 	for _, e := range c.Endpoints {
 		up[e.Name] = plan.Target{Addresses: map[string]plan.Address{e.Path: stand}}
 	}
-	return plan.Make(plan.Input{Config: c, ConfigHash: strings.Repeat("0", 64), Slot: slot, Now: slot, Seed: wire.Key{1}, Targets: up})
+	return plan.Make(plan.Input{Config: c, ConfigHash: strings.Repeat("0", 64), Slot: slot, Now: slot, Seed: wire.Key{1}, Targets: up, Spent: spent})
 }
 
 func forecast(c *config.Config, p *plan.Plan) []ProbeForecast {
@@ -94,6 +119,10 @@ func forecast(c *config.Config, p *plan.Plan) []ProbeForecast {
 		f := of[a.Probe]
 		if f == nil {
 			f = &ProbeForecast{Probe: a.Probe, Kind: a.Spec.Kind, Duration: a.Spec.Span()}
+			if f.Kind.IsBulk() {
+				r := roundsOf(p, func(b *plan.Assignment) bool { return b.Probe == a.Probe })
+				f.Rounds, f.Whole = r.Rounds, r.End.Sub(r.Begin)
+			}
 			of[a.Probe] = f
 		}
 		f.Assignments++
@@ -103,7 +132,7 @@ func forecast(c *config.Config, p *plan.Plan) []ProbeForecast {
 			if f.PayloadBytes == nil {
 				f.PayloadBytes = new(int64)
 			}
-			*f.PayloadBytes += int64(len(a.Runs)) * *each
+			*f.PayloadBytes += int64(len(a.Runs)-overBudget(a)) * *each
 		}
 	}
 	var out []ProbeForecast
@@ -113,6 +142,49 @@ func forecast(c *config.Config, p *plan.Plan) []ProbeForecast {
 		}
 	}
 	return out
+}
+
+func overBudget(a *plan.Assignment) (n int) {
+	for i := range a.Runs {
+		if a.Runs[i].Failure == wire.FailureBudget {
+			n++
+		}
+	}
+	return n
+}
+
+// bulkForecast is nil where the plan has no bulk runs.
+func bulkForecast(p *plan.Plan) *BulkForecast {
+	f := roundsOf(p, func(*plan.Assignment) bool { return true })
+	if f.Rounds == 0 {
+		return nil
+	}
+	f.Bytes = p.BulkBytes()
+	for i := range p.Assignments {
+		f.OverBudget += overBudget(&p.Assignments[i])
+	}
+	return &f
+}
+
+// roundsOf counts the rounds of the bulk assignments that are wanted, and says when they begin and end.
+// No two rounds begin at the same time.
+func roundsOf(p *plan.Plan, wanted func(*plan.Assignment) bool) (f BulkForecast) {
+	starts := map[time.Time]bool{}
+	for i := range p.Assignments {
+		a := &p.Assignments[i]
+		if !a.Spec.Kind.IsBulk() || !wanted(a) {
+			continue
+		}
+		starts[a.Start] = true
+		if f.Begin.IsZero() || a.Start.Before(f.Begin) {
+			f.Begin = a.Start
+		}
+		if a.Deadline.After(f.End) {
+			f.End = a.Deadline
+		}
+	}
+	f.Rounds = len(starts)
+	return f
 }
 
 // runBytes is what the two sides of a run send together; nil where nobody can say.
@@ -184,9 +256,12 @@ func EstimateDay(c *config.Config, from time.Time) Day {
 
 func slotsADay(p config.Probe, from time.Time) float64 {
 	from = wire.Slot(from)
+	if p.Rotate { // once a day of UTC, whatever the time of the day
+		from = from.UTC().Truncate(24 * time.Hour)
+	}
 	end := from.AddDate(0, 0, averageDays)
 	n := 0
-	for due := p.Cron.Next(from.Add(-time.Second)); !due.IsZero() && due.Before(end); due = p.Cron.Next(due) {
+	for due := p.Next(from.Add(-time.Second)); !due.IsZero() && due.Before(end); due = p.Next(due) {
 		n++
 	}
 	return float64(n) / averageDays

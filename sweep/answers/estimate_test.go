@@ -1,6 +1,7 @@
 package answers
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -20,7 +21,7 @@ func TestEstimateSaysWhatTheNextSlotsRun(t *testing.T) {
 		Duration: 4100 * time.Millisecond, PayloadBytes: known[int64](6 * (112 + 105*80))}
 	// connect: westeurope to two over public and one over peering; no payload.
 	handshake := ProbeForecast{Probe: "handshake", Kind: wire.KindConnect, Runs: 3, Assignments: 1, Samples: 60, Duration: 4 * time.Second, PayloadBytes: known[int64](0)}
-	want := []Forecast{{at(0), []ProbeForecast{tcp}}, {at(5), []ProbeForecast{handshake}}, {at(10), []ProbeForecast{tcp}}}
+	want := []Forecast{{at(0), []ProbeForecast{tcp}, nil}, {at(5), []ProbeForecast{handshake}, nil}, {at(10), []ProbeForecast{tcp}, nil}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -68,5 +69,78 @@ endpoints:
 	day := EstimateDay(c, now)
 	if day.PayloadBytes != nil || day.Endpoints != 1 || day.Series != 12 || day.Pairs != 9 || day.Probes[0].PayloadBytes == nil || day.Probes[2].PayloadBytes != nil {
 		t.Errorf("%+v", day)
+	}
+}
+
+const threeRegionsBulk = `  - {name: rate, kind: throughput, schedule: "20 10 * * *", paths: [public], max_bytes: 1GB, duration: 8s}
+  - {name: users, kind: load, schedule: "20 10 * * *", paths: [public], max_bytes: 100MB, users: 10, duration: 10s, request: 64, from: [westeurope], to: [eastus]}
+budget: {sweep: 10GB, month: 15GB}
+`
+
+// Of three probers each direction takes three rounds. A round is of ramp (2 s), duration (8 s) and timeout (10 s),
+// may begin 2 s late, and is 2 s apart from the next.
+func TestEstimateSaysHowLongBulkRunsTakeAndWhatTheyMaySend(t *testing.T) {
+	c := parse(t, threeRegions+threeRegionsBulk)
+	c.Timing.Late = 10 * time.Second
+	at := time.Date(2026, 11, 28, 10, 20, 0, 0, time.UTC)
+	got, err := Estimate(c, at, 1)
+	if err != nil || len(got) != 1 || len(got[0].Probes) != 3 || got[0].Bulk == nil {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	tcp, rate, users := got[0].Probes[0], got[0].Probes[1], got[0].Probes[2]
+	// tcp's runs may begin 30 s to 40 s after the slot, and take 4.1 s and the guard of 2 s.
+	begin := at.Add(46100 * time.Millisecond)
+	if rate.Runs != 6 || rate.Assignments != 6 || rate.Rounds != 6 || rate.Whole != 5*24*time.Second+22*time.Second || *rate.PayloadBytes != 6e9 || rate.Duration != 20*time.Second {
+		t.Errorf("throughput: %+v", rate)
+	}
+	if users.Runs != 1 || users.Rounds != 1 || users.Whole != 23*time.Second || *users.PayloadBytes != 1e8 {
+		t.Errorf("load: %+v", users)
+	}
+	if tcp.Rounds != 0 || tcp.Whole != 0 {
+		t.Errorf("tcp: %+v", tcp)
+	}
+	want := BulkForecast{Rounds: 7, Begin: begin, End: begin.Add(6*24*time.Second + 23*time.Second), Bytes: 61e8, MonthBytes: 61e8}
+	if diff := cmp.Diff(want, *got[0].Bulk); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The third day's runs exceed what is left of the month, and the next month begins anew.
+func TestEstimateHoldsTheSlotsToTheMonthsBudget(t *testing.T) {
+	c := parse(t, threeRegions+threeRegionsBulk)
+	c.Probes = c.Probes[2:] // the bulk probes alone
+	got, err := Estimate(c, time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC), 4)
+	if err != nil || len(got) != 4 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for i, want := range []BulkForecast{{Bytes: 61e8, MonthBytes: 61e8}, {Bytes: 61e8, MonthBytes: 122e8}, {Bytes: 21e8, MonthBytes: 143e8, OverBudget: 4}, {Bytes: 61e8, MonthBytes: 61e8}} {
+		b := got[i].Bulk
+		if b.Bytes != want.Bytes || b.MonthBytes != want.MonthBytes || b.OverBudget != want.OverBudget {
+			t.Errorf("%s: %+v, want %+v", got[i].Slot, *b, want)
+		}
+	}
+	if sum := *got[2].Probes[0].PayloadBytes; sum != 2e9 {
+		t.Errorf("what is left out counts as sent: %d", sum)
+	}
+}
+
+// A probe that rotates is due once a day.
+func TestEstimateOfARotationIsOneSlotADay(t *testing.T) {
+	c := parse(t, threeRegions+strings.Replace(threeRegionsBulk, `schedule: "20 10 * * *", paths: [public], max_bytes: 1GB`, `schedule: "20 */2 * * *", rotate: true, paths: [public], max_bytes: 1GB`, 1))
+	day := EstimateDay(c, now)
+	if rate := day.Probes[2]; rate.Slots != 1 || *rate.PayloadBytes != 6e9 {
+		t.Errorf("%+v", rate)
+	}
+	c.Probes = c.Probes[2:3]
+	got, err := Estimate(c, time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC), 12)
+	hours := map[int]bool{}
+	for i, f := range got {
+		hours[f.Slot.Hour()] = true
+		if f.Slot.Day() != time.Date(2026, 11, 28+i, 0, 0, 0, 0, time.UTC).Day() {
+			t.Errorf("slot %d is %s", i, f.Slot)
+		}
+	}
+	if err != nil || len(hours) != 12 {
+		t.Errorf("%v: hours %v, want each once", err, hours)
 	}
 }

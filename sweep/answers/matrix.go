@@ -13,21 +13,6 @@ import (
 	"isochrone/sweep/tables"
 )
 
-// Statistic names a figure of a cell.
-type Statistic string
-
-// The statistics of a matrix: nearest-rank percentiles of the round trip in microseconds, and
-// the part of the sent samples that was lost, 0 to 1.
-const (
-	P50  Statistic = "p50"
-	P90  Statistic = "p90"
-	P99  Statistic = "p99"
-	Loss Statistic = "loss"
-)
-
-// Statistics lists them in the order of the documentation.
-func Statistics() []Statistic { return []Statistic{P50, P90, P99, Loss} }
-
 // MinStretchKM is the least distance over which Stretch says anything: the regions' coordinates
 // are a city's, and nearer than this their error is too large a part of the way.
 const MinStretchKM = 500
@@ -61,13 +46,16 @@ type Cell struct {
 	P50US, P90US, P99US          *float64
 	P50Range, P90Range, P99Range tables.Range // at 95 %
 	// Degraded lists why the figures are not to be relied on without a look.
-	Degraded          []summary.Reason
-	LossRatio         *float64
-	LossLow, LossHigh *float64 // Wilson interval at 95 %
-	DistanceKM        *float64 // great circle between the regions
-	FloorUS           *float64 // round trip of light in fibre over DistanceKM
-	ExcessUS          *float64 // P50US − FloorUS
-	Stretch           *float64 // P50US ÷ FloorUS, from MinStretchKM on
+	Degraded []summary.Reason
+	// ThroughputUpBPS and ThroughputDownBPS are payload in bit/s, and BestBPS that of saturate's best
+	// level; PerSecond is what Rate is.
+	ThroughputUpBPS, ThroughputDownBPS, BestBPS, PerSecond *float64
+	LossRatio                                              *float64
+	LossLow, LossHigh                                      *float64 // Wilson interval at 95 %
+	DistanceKM                                             *float64 // great circle between the regions
+	FloorUS                                                *float64 // round trip of light in fibre over DistanceKM
+	ExcessUS                                               *float64 // P50US − FloorUS
+	Stretch                                                *float64 // P50US ÷ FloorUS, from MinStretchKM on
 }
 
 // Value is a statistic of the cell, nil when it is absent.
@@ -81,6 +69,10 @@ func (c *Cell) Value(s Statistic) *float64 {
 		return c.P99US
 	case Loss:
 		return c.LossRatio
+	case Throughput:
+		return first(c.ThroughputUpBPS, c.ThroughputDownBPS, c.BestBPS)
+	case Rate:
+		return c.PerSecond
 	}
 	return nil
 }
@@ -132,10 +124,10 @@ func ReadMatrix(ctx context.Context, from LatestRows, c *config.Config, path, pr
 	if err != nil {
 		return nil, fmt.Errorf("reading the newest runs of probe %q over path %q: %w", probe, path, err)
 	}
-	type ends struct{ source, target string }
-	newest := make(map[ends]*tables.Row, len(rows))
+	type pair struct{ source, target string }
+	newest := make(map[pair]*tables.Row, len(rows))
 	for i := range rows {
-		newest[ends{rows[i].Series.Source, rows[i].Series.Target}] = &rows[i]
+		newest[pair{rows[i].Series.Source, rows[i].Series.Target}] = &rows[i]
 	}
 	m := &Matrix{Environment: c.Environment, Path: path, Probe: probe, Kind: p.Spec.Kind}
 	for _, prober := range c.Probers {
@@ -148,16 +140,16 @@ func ReadMatrix(ctx context.Context, from LatestRows, c *config.Config, path, pr
 			m.Endpoints = append(m.Endpoints, e.Name)
 		}
 	}
-	asked := map[ends]bool{}
-	for _, pair := range c.Pairs(&p) {
-		if pair.Path == path {
-			asked[ends{pair.Source, pair.Target}] = true
+	asked := map[pair]bool{}
+	for _, of := range c.Pairs(&p) {
+		if of.Path == path {
+			asked[pair{of.Source, of.Target}] = true
 		}
 	}
 	for _, source := range m.Probers {
 		for _, target := range m.Targets() {
-			if pair := (ends{source, target}); asked[pair] {
-				m.add(newCell(c, source, target, newest[pair], now))
+			if of := (pair{source, target}); asked[of] {
+				m.add(newCell(c, source, target, newest[of], now))
 			}
 		}
 	}
@@ -228,6 +220,7 @@ func cellOf(row *tables.Row, now time.Time) Cell {
 		N: row.Counts.Received, Sent: row.Counts.Sent, Lost: row.Counts.Lost,
 		P50US: row.P50US, P90US: row.P90US, P99US: row.P99US,
 		P50Range: row.P50Range, P90Range: row.P90Range, P99Range: row.P99Range, Degraded: row.Noise.Degraded,
+		ThroughputUpBPS: row.Bulk.Throughput.UpBPS, ThroughputDownBPS: row.Bulk.Throughput.DownBPS, BestBPS: row.Bulk.Saturation.BestBPS, PerSecond: Rate.of(row),
 		LossRatio: row.LossRatio, LossLow: row.LossLow, LossHigh: row.LossHigh,
 	}
 	if row.Failure != "" {

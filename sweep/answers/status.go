@@ -235,7 +235,7 @@ func (p *pinned) planned(ctx context.Context, hash string, slot time.Time) (map[
 	if found.note != "" {
 		return nil, found.note, nil
 	}
-	made, err := planned(found.config, slot)
+	made, err := planned(found.config, slot, 0)
 	if err != nil {
 		return nil, "counted from the ledger alone: " + err.Error(), nil
 	}

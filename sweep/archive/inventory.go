@@ -21,6 +21,8 @@ const (
 	Foreign
 	// Quarantined are the bodies in quarantine; the reasons are left out.
 	Quarantined
+	// Intervals are the Parquet files of the bulk assignments.
+	Intervals
 )
 
 // Blob is a stored blob.
@@ -30,8 +32,8 @@ type Blob struct {
 	Created time.Time
 }
 
-// Blobs lists the blobs of a kind, those of one day (UTC) or, when day is zero, all. Documents
-// and samples come by source and then by time. It ends with the first error.
+// Blobs lists the blobs of a kind, those of one day (UTC) or, when day is zero, all. Documents,
+// samples and intervals come by source and then by time. It ends with the first error.
 func (s *Store) Blobs(ctx context.Context, kind Kind, day time.Time) iter.Seq2[Blob, error] {
 	return func(yield func(Blob, error) bool) {
 		container, prefixes, err := s.places(ctx, kind, day)
@@ -66,6 +68,8 @@ func (s *Store) places(ctx context.Context, kind Kind, day time.Time) (container
 		folder = documentsFolder
 	case Samples:
 		folder = samplesFolder
+	case Intervals:
+		folder = intervalsFolder
 	case Foreign:
 		folder = foreignFolder
 	case Quarantined:
@@ -87,7 +91,7 @@ func (s *Store) places(ctx context.Context, kind Kind, day time.Time) (container
 	return s.rawContainer(), sources, err
 }
 
-// Count counts the documents or samples of a slot.
+// Count counts the documents, samples or intervals of a slot.
 func (s *Store) Count(ctx context.Context, kind Kind, slot time.Time) (n int, err error) {
 	minute := slot.UTC().Format("1504") + "_"
 	for b, err := range s.Blobs(ctx, kind, slot) {

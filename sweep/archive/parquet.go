@@ -1,17 +1,11 @@
 package archive
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"strconv"
 	"time"
-
-	"github.com/parquet-go/parquet-go"
 
 	"isochrone/prober/wire"
 	"isochrone/sweep/result"
@@ -30,18 +24,13 @@ const (
 	MetaRuns = "isochrone.runs"
 )
 
-// maxRowsPerRowGroup bounds what a writer and a reader hold in memory, and lets engines read one
-// file with several threads.
-const maxRowsPerRowGroup = 64 << 10
-
 // maxSampleRows is the most rows of a file: ten times what a document may hold.
 const maxSampleRows = 10 * wire.MaxSamples
 
+var samplesFile = parquetFile[Sample]{what: "samples", version: SamplesVersion, metaVersion: MetaVersion, maxRows: maxSampleRows}
+
 // Sample is a row of the samples' Parquet files: one planned sample. Nil is null. What the path
 // says, source and date, is not repeated inside the file.
-//
-// Encodings are the oldest, plain and dictionary in version 1 pages, because not every engine
-// that reads the lake knows the newer ones; zstd packs the plain columns well.
 type Sample struct {
 	Target string `parquet:"target,dict"`
 	Path   string `parquet:"path,dict"`
@@ -87,7 +76,7 @@ func EncodeSamples(rs []result.Result) ([]byte, int, error) {
 		if rows, err = appendSamples(rows, &rs[i]); err != nil {
 			return nil, 0, fmt.Errorf("encoding the samples of %s: %w", rs[i].Series, err)
 		}
-		runs = append(runs, rs[i].Series.String()+"|"+rs[i].Slot.UTC().Format(time.RFC3339))
+		runs = append(runs, runText(&rs[i]))
 	}
 	slices.SortStableFunc(rows, func(a, b Sample) int {
 		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path), a.Time.Compare(b.Time),
@@ -98,23 +87,8 @@ func EncodeSamples(rs []result.Result) ([]byte, int, error) {
 	if err != nil {
 		return nil, 0, fmt.Errorf("encoding samples: %w", err)
 	}
-	var out bytes.Buffer
-	w := parquet.NewGenericWriter[Sample](&out,
-		parquet.CreatedBy("isochrone", strconv.Itoa(SamplesVersion), "samples"), // never the library's version: the bytes would change with it
-		parquet.Compression(&parquet.Zstd),
-		parquet.DataPageVersion(1),
-		parquet.MaxRowsPerRowGroup(maxRowsPerRowGroup),
-		parquet.SortingWriterConfig(parquet.SortingColumns(parquet.Ascending("target"), parquet.Ascending("path"), parquet.Ascending("time"))),
-		parquet.KeyValueMetadata(MetaVersion, strconv.Itoa(SamplesVersion)),
-		parquet.KeyValueMetadata(MetaRuns, string(runsText)),
-	)
-	if _, err := w.Write(rows); err != nil {
-		return nil, 0, fmt.Errorf("encoding %d samples: %w", len(rows), err)
-	}
-	if err := w.Close(); err != nil {
-		return nil, 0, fmt.Errorf("encoding %d samples: %w", len(rows), err)
-	}
-	return out.Bytes(), len(rows), nil
+	body, err := samplesFile.encode(rows, string(runsText))
+	return body, len(rows), err
 }
 
 // appendSamples appends the samples of one run.
@@ -155,29 +129,8 @@ func entry(c wire.Column, i int) *int64 {
 
 // DecodeSamples reads a samples' Parquet file. A damaged file is an error.
 func DecodeSamples(body []byte) (rows []Sample, err error) {
-	defer func() {
-		if v := recover(); v != nil { // parquet-go slices by what a damaged file says
-			rows, err = nil, fmt.Errorf("reading samples: the file is damaged: %v", v)
-		}
-	}()
-	file, err := parquet.OpenFile(bytes.NewReader(body), int64(len(body)))
-	if err != nil {
-		return nil, fmt.Errorf("reading samples: %w", err)
-	}
-	if v, _ := file.Lookup(MetaVersion); v != strconv.Itoa(SamplesVersion) {
-		return nil, fmt.Errorf("reading samples: version %q: this program reads version %d", v, SamplesVersion)
-	}
-	r := parquet.NewGenericReader[Sample](file)
-	defer func() { _ = r.Close() }()
-	if n := r.NumRows(); n < 0 || n > maxSampleRows {
-		return nil, fmt.Errorf("reading samples: %w: %d rows: want at most %d", ErrTooLarge, n, maxSampleRows)
-	}
-	rows = make([]Sample, r.NumRows())
-	if n, err := r.Read(rows); n < len(rows) {
-		if err == nil || errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
-		return nil, fmt.Errorf("reading samples: %d of %d rows: %w", n, len(rows), err)
+	if rows, err = samplesFile.decode(body); err != nil {
+		return nil, err
 	}
 	for i := range rows { // parquet-go gives local times
 		rows[i].Time, rows[i].Slot = rows[i].Time.UTC(), rows[i].Slot.UTC()

@@ -26,6 +26,7 @@ const (
 const (
 	documentsFolder = "documents/v=1/"
 	samplesFolder   = "samples/v=1/"
+	intervalsFolder = "intervals/v=1/"
 	foreignFolder   = "foreign/"
 )
 

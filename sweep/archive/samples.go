@@ -15,26 +15,43 @@ import (
 // Samples follow from the document, which is stored once. So when the blob exists it stays,
 // though a later version of the encoder may have written other bytes.
 func (s *Store) PutSamples(ctx context.Context, source string, slot time.Time, assignment string, rs []result.Result) (name string, rows int, err error) {
-	blobName, err := assignmentName(samplesFolder, source, slot, assignment, ".parquet")
+	blobName, err := s.lakeName("samples", samplesFolder, source, slot, assignment, rs)
 	if err != nil {
-		return "", 0, fmt.Errorf("storing samples: %w", err)
-	}
-	for i := range rs {
-		if series := rs[i].Series; series.Environment != s.environment || series.Source != source {
-			return "", 0, fmt.Errorf("storing the samples of %s: %w: the blob is for source %q of environment %q", series, ErrRefused, source, s.environment)
-		}
+		return "", 0, err
 	}
 	body, rows, err := EncodeSamples(rs)
 	if err != nil {
 		return "", 0, err
 	}
-	if len(body) > maxSamplesBytes {
-		return "", 0, fmt.Errorf("storing samples: %w: %w: %d bytes: want at most %d", ErrRefused, ErrTooLarge, len(body), maxSamplesBytes)
-	}
-	if err := s.createNamed(ctx, s.rawContainer(), blobName, typeParquet, body); err != nil {
+	if name, err = s.putLake(ctx, "samples", blobName, body); err != nil {
 		return "", 0, err
 	}
-	return s.rawContainer() + "/" + blobName, rows, nil
+	return name, rows, nil
+}
+
+// lakeName is the name of what a lake's folder holds of an assignment's results.
+func (s *Store) lakeName(what, folder, source string, slot time.Time, assignment string, rs []result.Result) (string, error) {
+	blobName, err := assignmentName(folder, source, slot, assignment, ".parquet")
+	if err != nil {
+		return "", fmt.Errorf("storing %s: %w", what, err)
+	}
+	for i := range rs {
+		if series := rs[i].Series; series.Environment != s.environment || series.Source != source {
+			return "", fmt.Errorf("storing the %s of %s: %w: the blob is for source %q of environment %q", what, series, ErrRefused, source, s.environment)
+		}
+	}
+	return blobName, nil
+}
+
+// putLake stores a Parquet file once, and gives its name, container in front.
+func (s *Store) putLake(ctx context.Context, what, blobName string, body []byte) (name string, err error) {
+	if len(body) > maxSamplesBytes {
+		return "", fmt.Errorf("storing %s: %w: %w: %d bytes: want at most %d", what, ErrRefused, ErrTooLarge, len(body), maxSamplesBytes)
+	}
+	if err := s.createNamed(ctx, s.rawContainer(), blobName, typeParquet, body); err != nil {
+		return "", err
+	}
+	return s.rawContainer() + "/" + blobName, nil
 }
 
 // ReadSamples reads samples by the name that PutSamples gave them.

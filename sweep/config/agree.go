@@ -70,10 +70,12 @@ func (r *reader) targetNames(c *Config, p *probeEntry) (ok bool) {
 		switch {
 		case prober && kind == wire.KindHTTP:
 			fault(i, "is a prober, and kind %q measures endpoints that have a url", kind)
+		case prober && p.Spec.AsksURL():
+			fault(i, "is a prober, and this probe loads endpoints that have a url: it has a method, or names an endpoint beside it; give probers a probe of their own")
 		case prober:
-		case isEndpoint && kind.NeedsProber():
-			fault(i, "is an endpoint, and kind %q needs a prober at the other end; connect and icmp need none, nor does http for a url", kind)
-		case isEndpoint && kind == wire.KindHTTP && endpoint.URL == "":
+		case isEndpoint && p.Spec.NeedsProber():
+			fault(i, "is an endpoint, and kind %q needs a prober at the other end; connect and icmp need none, nor do http and load for a url", kind)
+		case isEndpoint && p.Spec.AsksURL() && endpoint.URL == "":
 			fault(i, "is an endpoint without a url, and kind %q asks for one; connect measures its address", kind)
 		case isEndpoint:
 		case len(c.Endpoints) == 0:

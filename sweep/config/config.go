@@ -36,6 +36,7 @@ type Config struct {
 	// everything runs on one machine.
 	Loopback bool
 	Timing   Timing
+	Budget   Budget
 	Probers  []Prober // in the file's order, at least one
 	// Endpoints are targets that are no probers, in the file's order. Their names are no prober's
 	// and no region's.
@@ -69,11 +70,13 @@ type Allowed struct {
 type Probe struct {
 	Name     string
 	Schedule string        // as written
-	Cron     cron.Schedule // in its own time zone; UTC unless the schedule names one
-	Paths    []string
-	From     []string // prober ids; empty means all
-	To       []string // prober ids and names of endpoints; empty means all probers, and no endpoint
-	Spec     wire.Spec
+	Cron     cron.Schedule // in its own time zone; UTC unless the schedule names one. Due and Next say when the probe is due
+	// Rotate: of the times that the schedule names in a day only one is due, another each day.
+	Rotate bool
+	Paths  []string
+	From   []string // prober ids; empty means all
+	To     []string // prober ids and names of endpoints; empty means all probers, and no endpoint
+	Spec   wire.Spec
 }
 
 // Paths lists the paths that an address can be given for.

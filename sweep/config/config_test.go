@@ -228,7 +228,7 @@ func FuzzParse(f *testing.F) {
 	if err != nil || len(files) == 0 {
 		f.Fatalf("no seeds: %v", err)
 	}
-	for _, file := range append(files, "testdata/good.yaml", "testdata/least.yaml", "testdata/kinds.yaml") {
+	for _, file := range append(files, "testdata/good.yaml", "testdata/least.yaml", "testdata/kinds.yaml", "testdata/bulk.yaml") {
 		b, err := os.ReadFile(file)
 		if err != nil {
 			f.Fatal(err)

@@ -32,7 +32,7 @@ func Parse(body []byte) (*Config, error) {
 	r := &reader{}
 	c := &Config{}
 	if root, ok := r.document(body); ok {
-		if file, ok := r.mapping("", root, "version", "environment", "loopback", "timing", "probers", "endpoints", "probes"); ok {
+		if file, ok := r.mapping("", root, "version", "environment", "loopback", "timing", "budget", "probers", "endpoints", "probes"); ok {
 			r.file(file, c)
 		}
 	}
@@ -58,7 +58,9 @@ func (r *reader) file(s section, c *Config) {
 	r.timing(s, c)
 	probers, everyProber := r.probers(s, c.Loopback)
 	endpoints, everyEndpoint := r.endpoints(s, probers, c.Loopback)
-	probes, everyProbe := r.probes(s)
+	probes, everyProbe := r.probes(s, endpoints)
+	r.budget(s, c)
+	r.needsBudget(s, probes)
 	for _, p := range probers {
 		c.Probers = append(c.Probers, p.Prober)
 	}
@@ -70,6 +72,9 @@ func (r *reader) file(s section, c *Config) {
 	}
 	if everyProber && len(probers) > 0 && everyEndpoint {
 		r.agree(c, probers, endpoints, probes, everyProbe && len(probes) > 0)
+	}
+	if len(r.faults) == 0 {
+		r.fits(s, c, probes)
 	}
 }
 

@@ -18,8 +18,9 @@ const MaxSpan = 12 * time.Hour
 // probeEntry is a probe and where the file says so.
 type probeEntry struct {
 	Probe
-	at   string
-	line int
+	at           string
+	line         int
+	scheduleLine int
 	// The lines of the entries of Paths, From and To.
 	pathLines, fromLines, toLines []int
 	// whole is false when Paths, From or To is not all that the file means.
@@ -28,11 +29,11 @@ type probeEntry struct {
 
 // probes reads the section of that name, with what each probe means by itself.
 // whole is false when an entry could not be read at all.
-func (r *reader) probes(file section) (out []probeEntry, whole bool) {
+func (r *reader) probes(file section, endpoints []endpointEntry) (out []probeEntry, whole bool) {
 	whole = true
 	names := map[string]probeEntry{}
 	for i, n := range r.entries(file, "probes", MaxProbes) {
-		p, ok := r.probe(fmt.Sprintf("probes[%d]", i), n)
+		p, ok := r.probe(fmt.Sprintf("probes[%d]", i), n, endpoints)
 		if !ok {
 			whole = false
 			continue
@@ -47,13 +48,14 @@ func (r *reader) probes(file section) (out []probeEntry, whole bool) {
 	return out, whole
 }
 
-func (r *reader) probe(at string, n *yaml.Node) (probeEntry, bool) {
+func (r *reader) probe(at string, n *yaml.Node, endpoints []endpointEntry) (probeEntry, bool) {
 	p := probeEntry{at: at, line: n.Line}
-	s, ok := r.mapping(at, n, "name", "kind", "schedule", "paths", "count", "interval", "timeout", "warmup", "request", "response", "method", "connection", "from", "to")
+	s, ok := r.mapping(at, n, append([]string{"name", "kind", "schedule", "rotate", "paths", "from", "to", "timeout"}, append(latencyKeys(), bulkKeys()...)...)...)
 	if !ok {
 		return p, false
 	}
-	s.need("name", "kind", "schedule", "paths", "count", "interval")
+	p.scheduleLine = s.lineOf("schedule")
+	s.need("name", "kind", "schedule", "paths")
 	if name, ok := s.text("name"); ok {
 		p.Name, p.line = name, s.lineOf("name")
 		if strings.HasPrefix(name, wire.ForeignPrefix) {
@@ -69,8 +71,13 @@ func (r *reader) probe(at string, n *yaml.Node) (probeEntry, bool) {
 	p.whole = len(r.faults) == before && len(p.Paths) > 0
 
 	var specOK bool
-	p.Spec, specOK = r.spec(s)
-	if p.Spec.Kind == wire.KindHTTP && !s.has("to") && !s.meant["to"] {
+	if kind, _ := s.text("kind"); wire.Kind(kind).IsBulk() {
+		p.Spec, specOK = r.bulk(s, wire.Kind(kind), slices.ContainsFunc(endpoints, func(e endpointEntry) bool { return slices.Contains(p.To, e.Name) }))
+	} else {
+		s.need("count", "interval")
+		p.Spec, specOK = r.spec(s)
+	}
+	if p.Spec.AsksURL() && !s.has("to") && !s.meant["to"] {
 		r.fault(s.line, "%s.to: missing; kind %q measures the endpoints that it names", at, p.Spec.Kind)
 		p.whole = false
 	}
@@ -105,7 +112,14 @@ func (r *reader) schedule(s section, p *probeEntry, specOK bool) {
 		return
 	}
 	p.Cron = cron
-	if !specOK {
+	s.flag("rotate", &p.Rotate)
+	if p.Rotate {
+		if err := rotates(cron); err != nil {
+			r.fault(s.lineOf("rotate"), "%s.rotate true: %s; leave it out, or change the schedule", s.at, err)
+			return
+		}
+	}
+	if !specOK || p.Spec.Kind.IsBulk() { // fits looks at all that bulk runs take
 		return
 	}
 	const form = "2006-01-02T15:04Z"

@@ -65,6 +65,7 @@ func (r *reader) kindKeys(s section, spec *wire.Spec, unread map[string]bool) {
 	if spec.Kind != wire.KindHTTP {
 		refuse(none, "method", "connection")
 	}
+	refuse(none, bulkKeys()...)
 	switch spec.Kind {
 	case wire.KindTCP:
 		s.need("request")

@@ -52,6 +52,9 @@ func (p *Packed) Document() (*wire.Document, error) {
 	if err := d.Validate(); err != nil {
 		return nil, unlikely("", err)
 	}
+	if err := checkBulk(d); err != nil {
+		return nil, unlikely("", err)
+	}
 	if err := checkProvenance(&d.Provenance); err != nil {
 		return nil, unlikely("provenance", err)
 	}
@@ -150,6 +153,7 @@ func normalize(d *wire.Document) {
 		if len(s.Failure) == 0 {
 			s.Failure = nil
 		}
+		normalizeBulk(r.Bulk)
 	}
 }
 

@@ -52,6 +52,7 @@ func xmlCanHold(d *wire.Document) bool {
 func FuzzJSON(f *testing.F) {
 	f.Add(golden(f, "v1.json"))
 	f.Add(golden(f, "v1-kinds.json"))
+	f.Add(golden(f, "v1-bulk.json"))
 	f.Add([]byte(`{"version":1}`))
 	for _, c := range refused(f) {
 		if len(c.body) < 1<<14 && bytes.HasPrefix(c.body, []byte("{")) {
@@ -64,6 +65,7 @@ func FuzzJSON(f *testing.F) {
 func FuzzXML(f *testing.F) {
 	f.Add(golden(f, "v1.xml"))
 	f.Add(golden(f, "v1-kinds.xml"))
+	f.Add(golden(f, "v1-bulk.xml"))
 	f.Add([]byte(`<isochrone_document version="1"/>`))
 	for _, c := range refused(f) {
 		if len(c.body) < 1<<14 && bytes.HasPrefix(c.body, []byte("<")) {

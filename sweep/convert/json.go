@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -64,13 +65,22 @@ func (c *jsonChecker) next(b byte) bool {
 	return false
 }
 
-func (c *jsonChecker) null() bool {
+func (c *jsonChecker) null() bool { return c.literal("null") }
+
+func (c *jsonChecker) literal(word string) bool {
 	c.skipBlanks()
-	if len(c.text)-c.at >= 4 && string(c.text[c.at:c.at+4]) == "null" {
-		c.at += 4
+	if bytes.HasPrefix(c.text[c.at:], []byte(word)) {
+		c.at += len(word)
 		return true
 	}
 	return false
+}
+
+func (c *jsonChecker) truth() error {
+	if c.literal("true") || c.literal("false") {
+		return nil
+	}
+	return c.unexpected("true or false")
 }
 
 func (c *jsonChecker) document(s *shape) error {
@@ -91,11 +101,13 @@ func (c *jsonChecker) value(s *shape) error {
 	case kindObject:
 		return c.object(s)
 	case kindList:
-		return c.list(s.item)
+		return c.list(s)
 	case kindColumn:
 		return c.column(c.integer)
 	case kindFailures:
 		return c.column(c.failure)
+	case kindTruth:
+		return c.truth()
 	case kindInteger, kindNumber:
 		c.skipBlanks()
 		return c.number(c.at, func(text string) error { return checkLeaf(s, text) })
@@ -164,7 +176,7 @@ func (c *jsonChecker) name() (name string, err error) {
 	return name, err
 }
 
-func (c *jsonChecker) list(item *shape) error {
+func (c *jsonChecker) list(s *shape) error {
 	if !c.next('[') {
 		return c.unexpected("an array")
 	}
@@ -172,11 +184,11 @@ func (c *jsonChecker) list(item *shape) error {
 		if n > 0 && !c.next(',') {
 			return c.unexpected("a comma or the array's end")
 		}
-		if n == wire.MaxRuns {
-			return c.refuse(c.at, remedySplit, "more than %d entries", wire.MaxRuns)
+		if n == s.most {
+			return c.refuse(c.at, remedyMost(s.most), "more than %d entries", s.most)
 		}
 		c.place.index(n)
-		if err := c.value(item); err != nil {
+		if err := c.value(s.item); err != nil {
 			return err
 		}
 		c.place.leave()

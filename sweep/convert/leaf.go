@@ -18,6 +18,10 @@ func checkLeaf(s *shape, text string) error {
 		return checkInteger(text)
 	case kindNumber:
 		return checkNumber(text)
+	case kindTruth:
+		if text != "true" && text != "false" {
+			return fmt.Errorf("%s is neither true nor false", quote(text))
+		}
 	case kindInstant:
 		var t time.Time
 		if len(text) > maxNameBytes || t.UnmarshalText([]byte(text)) != nil {

@@ -1,6 +1,10 @@
 package convert
 
-import "fmt"
+import (
+	"fmt"
+
+	"isochrone/prober/wire"
+)
 
 // Stage is how far a body came before it was refused.
 type Stage string
@@ -66,3 +70,11 @@ const (
 	remedyAgain  = "it was cut off or damaged on its way: send it again"
 	remedySplit  = "split it into several documents"
 )
+
+// remedyMost is what to do about a list that is too long: only the runs can go into another document.
+func remedyMost(most int) string {
+	if most == wire.MaxRuns {
+		return remedySplit
+	}
+	return remedyFormat
+}

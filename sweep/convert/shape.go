@@ -15,11 +15,12 @@ type kind int
 
 const (
 	kindObject   kind = iota // named members, each at most once
-	kindList                 // of objects; JSON only: in XML its elements are repeated members
+	kindList                 // of objects or whole numbers; JSON only: in XML its elements are repeated members
 	kindColumn               // whole numbers and nulls
 	kindFailures             // failure codes and nulls
 	kindInteger
 	kindNumber
+	kindTruth // true or false
 	kindText
 	kindInstant // RFC 3339
 )
@@ -32,8 +33,22 @@ const (
 	maxNumberBytes = 32      // of a number's digits
 	maxNameBytes   = 64
 	maxColumnBytes = 4 << 20              // of an XML list: 40 bytes a sample
-	maxEntries     = 13 * wire.MaxSamples // of all columns: there are thirteen
+	maxEntries     = 13 * wire.MaxSamples // of all columns: samples have thirteen
 )
+
+// listLimit is how many entries a list of such a type may have: what a document may hold, and not
+// more, because each takes more memory than text.
+func listLimit(item reflect.Type) int {
+	switch item {
+	case reflect.TypeFor[wire.Flow]():
+		return 2
+	case reflect.TypeFor[wire.Level]():
+		return wire.MaxLevels
+	case reflect.TypeFor[int]():
+		return len(wire.BandEndsMS()) + 1
+	}
+	return wire.MaxRuns
+}
 
 // shape is what may stand at one place of a document. Shapes are derived from package wire's
 // types and tags, so that the strict readers cannot drift from what encoding/json and
@@ -45,6 +60,7 @@ type shape struct {
 	members  map[string]*member
 	required []string // sorted
 	item     *shape   // of a list
+	most     int      // entries of a list
 }
 
 // textLimit is how many bytes may stand in an XML element of this shape, blanks included.
@@ -61,7 +77,8 @@ func (s *shape) textLimit() int {
 type member struct {
 	*shape
 	attribute bool // XML: an attribute, not an element
-	repeated  bool // XML: any number of elements of this name
+	repeated  bool // XML: up to most elements of this name
+	most      int
 }
 
 // The shapes are built when the first document is read, not when the program starts.
@@ -83,14 +100,14 @@ func objectShape(t reflect.Type, tag string) *shape {
 		}
 		inner := valueShape(f.Type, tag, name)
 		omitted := strings.Contains(options, "omitempty")
-		inner.nullable = inner.nullable || omitted && inner.kind == kindText
+		inner.nullable = inner.nullable || omitted && (inner.kind == kindText || inner.kind == kindList)
+		outer, item, nested := strings.Cut(name, ">") // XML: <runs><run/>…</runs>
 		if !omitted && !inner.nullable {
-			s.required = append(s.required, name)
+			s.required = append(s.required, outer)
 		}
-		if outer, item, ok := strings.Cut(name, ">"); ok { // XML: <runs><run/>…</runs>
-			s.required[len(s.required)-1] = outer
+		if nested {
 			s.members[outer] = &member{shape: &shape{kind: kindObject,
-				members: map[string]*member{item: {shape: inner.item, repeated: true}}}}
+				members: map[string]*member{item: {shape: inner.item, repeated: true, most: inner.most}}}}
 			continue
 		}
 		s.members[name] = &member{shape: inner, attribute: strings.Contains(options, "attr")}
@@ -116,7 +133,7 @@ func valueShape(t reflect.Type, tag, name string) *shape {
 	case reflect.Struct:
 		return objectShape(t, tag)
 	case reflect.Slice:
-		return &shape{kind: kindList, item: objectShape(t.Elem(), tag)}
+		return &shape{kind: kindList, item: valueShape(t.Elem(), tag, name), most: listLimit(t.Elem())}
 	case reflect.String:
 		if strings.HasSuffix(name, "_histogram") {
 			return &shape{kind: kindText, limit: maxBulkBytes}
@@ -124,6 +141,8 @@ func valueShape(t reflect.Type, tag, name string) *shape {
 		return &shape{kind: kindText, limit: maxTextBytes}
 	case reflect.Float64:
 		return &shape{kind: kindNumber}
+	case reflect.Bool:
+		return &shape{kind: kindTruth}
 	}
 	return &shape{kind: kindInteger}
 }

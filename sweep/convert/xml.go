@@ -145,8 +145,8 @@ func (c *xmlChecker) member(s *shape, start xml.StartElement, seen map[string]in
 		return c.refuse(remedyFormat, "a document has no element <%s> here", cut(name))
 	case !m.repeated && seen[name] > 0:
 		return c.refuse("keep one of them", "<%s> stands here twice", name)
-	case seen[name] == wire.MaxRuns:
-		return c.refuse(remedySplit, "more than %d elements <%s>", wire.MaxRuns, name)
+	case m.repeated && seen[name] == m.most:
+		return c.refuse(remedyMost(m.most), "more than %d elements <%s>", m.most, name)
 	}
 	if m.repeated { // named as in JSON: runs[2], not runs.run[2]
 		c.place.index(seen[name])
@@ -200,7 +200,7 @@ func (c *xmlChecker) leaf(s *shape) error {
 				return c.column(text, isShortInteger, checkInteger)
 			case kindFailures:
 				return c.column(text, isNull, checkFailure)
-			case kindInteger, kindNumber:
+			case kindInteger, kindNumber, kindTruth:
 				text = bytes.Trim(text, blanks)
 			}
 			if err := checkLeaf(s, string(text)); err != nil {

@@ -141,7 +141,7 @@ func probersOf(p *plan.Plan) []string {
 	for i := range p.Assignments {
 		a := &p.Assignments[i]
 		seen[a.Source] = true
-		if !a.Spec.Kind.NeedsProber() {
+		if !a.Spec.NeedsProber() {
 			continue
 		}
 		for j := range a.Runs {

@@ -60,6 +60,8 @@ type Ledger interface {
 	AdvanceEntries(ctx context.Context, es []ledger.Entry) error
 	// Sweep reads a slot's header and entries; false if there are none.
 	Sweep(ctx context.Context, slot time.Time) (ledger.Header, []ledger.Entry, bool, error)
+	// Sweeps reads the headers of the slots in since <= slot < until.
+	Sweeps(ctx context.Context, since, until time.Time) ([]ledger.Header, error)
 	// PutProbers keeps what the app last saw of the probers.
 	PutProbers(ctx context.Context, rs []wire.Registration) error
 }
@@ -107,6 +109,7 @@ type Report struct {
 	Created     int // plans that this call stored
 	Dispatched  int // runs of the plans whose dispatch this call finished
 	Written     int // current.json blobs that this call changed
+	OverBudget  int // bulk runs that are planned with failure budget
 	Down        int // probers that are no target at the slot: not registered, silent or not valid
 	Expired     int // runs
 	Missed      int // slots

@@ -5,16 +5,15 @@ import (
 	"fmt"
 	"slices"
 
-	"isochrone/prober/wire"
 	"isochrone/sweep/config"
 	"isochrone/sweep/plan"
 )
 
-// endpoints lists the endpoints whose address the probes need. An http run needs none: its source
-// resolves the name, and the look-up is part of what it measures.
+// endpoints lists the endpoints whose address the probes need. A run that asks for a URL needs none: its
+// source resolves the name, and the look-up is part of what it measures.
 func endpoints(c *config.Config, due []config.Probe) (out []config.Endpoint) {
 	for _, e := range c.Endpoints {
-		if slices.ContainsFunc(due, func(p config.Probe) bool { return p.Spec.Kind != wire.KindHTTP && slices.Contains(p.To, e.Name) }) {
+		if slices.ContainsFunc(due, func(p config.Probe) bool { return !p.Spec.AsksURL() && slices.Contains(p.To, e.Name) }) {
 			out = append(out, e)
 		}
 	}

@@ -74,10 +74,15 @@ func (d *Dispatcher) plan(ctx context.Context, slot time.Time, report *Report) (
 			report.Down++
 		}
 	}
-	p, err := plan.Make(plan.Input{Config: c, ConfigHash: hash, Slot: slot, Now: d.Now(), Seed: d.NewSeed(), Targets: targets})
+	spent, err := d.spent(ctx, slot, due)
+	if err != nil {
+		return nil, err
+	}
+	p, err := plan.Make(plan.Input{Config: c, ConfigHash: hash, Slot: slot, Now: d.Now(), Seed: d.NewSeed(), Targets: targets, Spent: spent})
 	if err != nil {
 		return nil, fmt.Errorf("planning slot %q: %w", wire.SlotName(slot), err)
 	}
+	d.overBudget(c, p, spent, report)
 	return d.store(ctx, p, report)
 }
 
@@ -164,7 +169,7 @@ func (d *Dispatcher) deliver(ctx context.Context, p *plan.Plan, known plans, rep
 }
 
 func head(p *plan.Plan, state ledger.State) ledger.Header {
-	return ledger.Header{Slot: p.Slot, State: state, ConfigHash: p.ConfigHash}
+	return ledger.Header{Slot: p.Slot, State: state, ConfigHash: p.ConfigHash, PlannedBytes: p.BulkBytes()}
 }
 
 func entries(p *plan.Plan, as []plan.Assignment, state ledger.State, reason string) []ledger.Entry {

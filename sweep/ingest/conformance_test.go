@@ -110,7 +110,7 @@ func azure(t *testing.T) world {
 
 func lookAt(t *testing.T, blobs *archive.Store, rows *tables.Store) (lines []string) {
 	t.Helper()
-	for kind, what := range map[archive.Kind]string{archive.Documents: "document", archive.Samples: "samples", archive.Foreign: "foreign", archive.Quarantined: "quarantine"} {
+	for kind, what := range map[archive.Kind]string{archive.Documents: "document", archive.Samples: "samples", archive.Intervals: "samples", archive.Foreign: "foreign", archive.Quarantined: "quarantine"} {
 		for b, err := range blobs.Blobs(t.Context(), kind, time.Time{}) {
 			if err != nil {
 				t.Fatal(err)

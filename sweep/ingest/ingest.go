@@ -56,6 +56,9 @@ type Archive interface {
 	PutDocument(ctx context.Context, source string, slot time.Time, assignment string, body []byte) (name string, o inbox.Outcome, err error)
 	// PutSamples stores the samples of an assignment's document as Parquet, once.
 	PutSamples(ctx context.Context, source string, slot time.Time, assignment string, rs []result.Result) (name string, rows int, err error)
+	// PutIntervals stores what the document says of the course of bulk runs, likewise; of a document
+	// that says nothing of it there is no blob, and no name.
+	PutIntervals(ctx context.Context, source string, slot time.Time, assignment string, rs []result.Result) (name string, rows int, err error)
 	// PutForeign stores a foreign document and its parameters under their hash, once.
 	PutForeign(ctx context.Context, when time.Time, sum string, ext string, body []byte, meta []byte) (name string, err error)
 	// Quarantine stores a body under its hash, and why; again is fine.

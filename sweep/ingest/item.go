@@ -191,6 +191,11 @@ func (g *Ingester) openPlanned(ctx context.Context, it inbox.Item, body []byte, 
 	if err != nil {
 		return handled{}, fmt.Errorf("storing the samples: %w", err)
 	}
+	if a.Spec.Kind.IsBulk() {
+		if _, _, err := g.Archive.PutIntervals(ctx, a.Source, p.Slot, a.ID, rs); err != nil {
+			return handled{}, fmt.Errorf("storing the intervals: %w", err)
+		}
+	}
 	if err := g.Rows.PutResults(ctx, rs); err != nil {
 		return handled{}, fmt.Errorf("storing the rows: %w", err)
 	}

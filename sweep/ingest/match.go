@@ -59,14 +59,19 @@ func matchRun(r *wire.Run, a *plan.Assignment, planned *plan.Run) error {
 		return fmt.Errorf("kind is %q; planned is %q", r.Kind, a.Spec.Kind)
 	case !r.PlannedStart.Equal(a.Start):
 		return fmt.Errorf("planned start is %s; the plan says %s", r.PlannedStart.Format(time.RFC3339Nano), a.Start.Format(time.RFC3339Nano))
-	case r.Samples.Len() > a.Spec.Count:
-		return fmt.Errorf("it holds %d samples; planned are %d", r.Samples.Len(), a.Spec.Count)
+	case r.Samples.Len() > plannedSamples(a.Spec):
+		return fmt.Errorf("it holds %d samples; planned are %d", r.Samples.Len(), plannedSamples(a.Spec))
 	case r.Counts.Warmup > a.Spec.Warmup:
 		return fmt.Errorf("it counts %d warm-up samples; planned are %d", r.Counts.Warmup, a.Spec.Warmup)
+	case planned.Failure != "" && r.Bulk != nil:
+		return fmt.Errorf("it moved %d bytes with a target that is planned as %s", r.Bulk.Bytes, planned.Failure)
 	case planned.Failure != "" && r.Counts.Sent > 0:
 		return fmt.Errorf("it sent %d samples to a target that is planned as %s", r.Counts.Sent, planned.Failure)
 	}
-	if r.Address != "" || r.Counts.Sent > 0 { // else it was not made, and need not say
+	if err := matchBulk(r.Bulk, a.Spec); err != nil {
+		return err
+	}
+	if r.Address != "" || r.Counts.Sent > 0 || r.Bulk != nil { // else it was not made, and need not say
 		if err := planned.CheckMeasured(r.Kind, r.Address); err != nil {
 			return err
 		}
@@ -80,8 +85,8 @@ func matchTimes(r *wire.Run, a *plan.Assignment) error {
 	outside := func(what string, t time.Time) error {
 		return fmt.Errorf("%s is %s, outside %s to %s", what, t.Format(time.RFC3339Nano), earliest.Format(time.RFC3339), latest.Format(time.RFC3339))
 	}
-	if r.Start == nil && (r.Counts.Sent > 0 || r.End != nil) {
-		return errors.New("it has samples sent, or an end, and no start")
+	if r.Start == nil && (r.Counts.Sent > 0 || r.Bulk != nil || r.End != nil) {
+		return errors.New("it has samples sent, bytes moved, or an end, and no start")
 	}
 	if r.Start != nil && (r.Start.Before(earliest) || r.Start.After(latest)) {
 		return outside("the start", *r.Start)
@@ -91,8 +96,8 @@ func matchTimes(r *wire.Run, a *plan.Assignment) error {
 	}
 	span := int64(a.Spec.Span())
 	for i := range r.Samples.Len() {
-		if seq := r.Samples.Sequence[i]; seq >= int64(a.Spec.Count) {
-			return fmt.Errorf("samples: sequence[%d] is %d; planned are %d samples", i, seq, a.Spec.Count)
+		if seq := r.Samples.Sequence[i]; seq >= int64(plannedSamples(a.Spec)) {
+			return fmt.Errorf("samples: sequence[%d] is %d; planned are %d samples", i, seq, plannedSamples(a.Spec))
 		}
 		if due := r.Samples.DueNS[i]; due > span {
 			return fmt.Errorf("samples: due_ns[%d] is %d; the run lasts %d", i, due, span)

@@ -71,6 +71,10 @@ func (h heavyStore) PutSamples(_ context.Context, _ string, _ time.Time, _ strin
 	_, n, err := archive.EncodeSamples(rs)
 	return "x", n, err
 }
+func (h heavyStore) PutIntervals(_ context.Context, _ string, _ time.Time, _ string, rs []result.Result) (string, int, error) {
+	_, n, err := archive.EncodeIntervals(rs)
+	return "x", n, err
+}
 func (h heavyStore) PutForeign(context.Context, time.Time, string, string, []byte, []byte) (string, error) {
 	return "raw-test1/y", nil
 }

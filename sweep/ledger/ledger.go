@@ -46,6 +46,9 @@ type Header struct {
 	State      State
 	ConfigHash string // of the pinned configuration; empty for a missed slot
 	Reason     string // why a slot was missed
+	// PlannedBytes is what the sweep's bulk runs may send, together: the sum of their budgets. It counts
+	// against the month's.
+	PlannedBytes int64
 }
 
 // Key names an assignment's entry within its sweep.

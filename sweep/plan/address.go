@@ -34,16 +34,16 @@ func (a Address) of(kind wire.Kind) (address, reason string) {
 	return netip.AddrPortFrom(a.IP, uint16(port)).String(), ""
 }
 
-// validateAddress returns an error unless s is an address that a run of the kind could be sent
-// to: a numeric host:port, for icmp a numeric host alone, for http none.
-func validateAddress(kind wire.Kind, s string) error {
-	switch kind {
-	case wire.KindHTTP:
+// validateAddress returns an error unless s is an address that a run of the spec could be sent
+// to: a numeric host:port, for icmp a numeric host alone, for what asks for a URL none.
+func validateAddress(spec wire.Spec, s string) error {
+	switch {
+	case spec.AsksURL():
 		if s != "" {
-			return fmt.Errorf("address %q: kind %q has none, its source resolves the URL", cut(s), kind)
+			return fmt.Errorf("address %q: kind %q has none, its source resolves the URL", cut(s), spec.Kind)
 		}
 		return nil
-	case wire.KindICMP:
+	case spec.Kind == wire.KindICMP:
 		if ip, err := netip.ParseAddr(s); err != nil || !sendable(ip) {
 			return fmt.Errorf("address %q: want a numeric host", cut(s))
 		}
@@ -59,11 +59,11 @@ func sendable(ip netip.Addr) bool {
 	return ip.IsValid() && !ip.IsUnspecified() && !ip.IsMulticast() && ip.Zone() == ""
 }
 
-// validateURL returns an error unless a run of the kind has a URL exactly where it needs one.
-func validateURL(kind wire.Kind, s string) error {
-	if kind != wire.KindHTTP {
+// validateURL returns an error unless a run of the spec has a URL exactly where it needs one.
+func validateURL(spec wire.Spec, s string) error {
+	if !spec.AsksURL() {
 		if s != "" {
-			return fmt.Errorf("a URL: kind %q has none", kind)
+			return fmt.Errorf("a URL: kind %q has none", spec.Kind)
 		}
 		return nil
 	}
@@ -74,9 +74,9 @@ func validateURL(kind wire.Kind, s string) error {
 }
 
 // CheckMeasured returns an error unless a run of the kind may have been measured at an address:
-// the planned one; of http, whose source resolves the name, any numeric one with the URL's port.
+// the planned one; of a URL, whose source resolves the name, any numeric one with the URL's port.
 func (r *Run) CheckMeasured(kind wire.Kind, address string) error {
-	if kind != wire.KindHTTP || r.URL == "" {
+	if kind != wire.KindHTTP && kind != wire.KindLoad || r.URL == "" {
 		if address != r.Address {
 			return fmt.Errorf("the address is %q; planned is %q", address, r.Address)
 		}

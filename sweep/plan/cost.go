@@ -91,9 +91,14 @@ const (
 // RunBytes is what the two sides of a run send, if every sample is sent and answered, warm-up
 // included: of tcp the session's handshake and the messages, without the headers of TCP and IP,
 // whose number the kernel decides; of udp and icmp whole IPv4 packets; of a handshake (connect)
-// nothing, for it has no payload. Of http nobody can say: the server decides what it answers.
+// nothing, for it has no payload. Of bulk kinds it is the run's byte budget, which both sides keep to.
+// Of http nobody can say: the server decides what it answers.
 func RunBytes(s wire.Spec) (request, response int64, known bool) {
 	samples := int64(s.Count + s.Warmup)
+	if s.Kind.IsBulk() {
+		request = bulkRequestBytes(s)
+		return request, s.Bulk.MaxBytes - request, true
+	}
 	switch s.Kind {
 	case wire.KindTCP:
 		return wire.ClientHelloBytes + samples*int64(s.RequestBytes), wire.ReflectorHelloBytes + samples*int64(s.ResponseBytes), true
@@ -107,4 +112,23 @@ func RunBytes(s wire.Spec) (request, response int64, known bool) {
 		return 0, 0, true
 	}
 	return 0, 0, false
+}
+
+// bulkRequestBytes is the source's part of a bulk run's bytes.
+func bulkRequestBytes(s wire.Spec) int64 {
+	most := s.Bulk.MaxBytes
+	switch {
+	case s.Kind == wire.KindThroughput && s.Bulk.Direction == wire.DirectionDown:
+		return 0
+	case s.Kind == wire.KindThroughput && s.Bulk.Direction == wire.DirectionBoth:
+		return most / 2
+	case s.Kind == wire.KindSaturate:
+		return most - most/100*int64(s.Bulk.ReadPercent)
+	case s.Kind == wire.KindLoad && s.AsksURL():
+		return 0 // the server's answers
+	case s.Kind == wire.KindLoad:
+		// At most wire.MaxBulkBytes × wire.MaxMessageBytes, 2^60.
+		return most * int64(s.RequestBytes) / int64(s.RequestBytes+s.ResponseBytes)
+	}
+	return most
 }

@@ -67,7 +67,7 @@ func Current(environment, prober string, plans []*Plan, now time.Time) (wire.Cur
 func same(a, b *Plan) bool {
 	return a == b || (a.Seed == b.Seed && a.ConfigHash == b.ConfigHash && slices.EqualFunc(a.Assignments, b.Assignments,
 		func(x, y Assignment) bool {
-			return x.ID == y.ID && x.Start.Equal(y.Start) && slices.Equal(x.Runs, y.Runs)
+			return x.ID == y.ID && x.Spec == y.Spec && x.Start.Equal(y.Start) && x.Deadline.Equal(y.Deadline) && slices.Equal(x.Runs, y.Runs)
 		}))
 }
 
@@ -92,19 +92,23 @@ func (p *Plan) tell(c *wire.Current) error {
 			if err != nil {
 				return err
 			}
-			c.Sessions = append(c.Sessions, wire.Session{
+			session := wire.Session{
 				ID: id, Key: key, Source: a.Source, Path: r.Path, Probe: a.Probe, Kind: a.Spec.Kind,
 				RequestBytes: a.Spec.RequestBytes, ResponseBytes: a.Spec.ResponseBytes,
 				MaxRequests: a.Spec.Count + a.Spec.Warmup,
 				NotBefore:   a.Start.Add(-ClockGuard).UTC(), Deadline: a.Deadline.UTC(),
-			})
+			}
+			if a.Spec.Kind.IsBulk() {
+				session.Spec = a.Spec
+			}
+			c.Sessions = append(c.Sessions, session)
 		}
 	}
 	return nil
 }
 
 // opens says whether a run of the assignment opens a session.
-func (a *Assignment) opens(r *Run) bool { return a.Spec.Kind.Authenticated() && r.Failure == "" }
+func (a *Assignment) opens(r *Run) bool { return a.Spec.Authenticated() && r.Failure == "" }
 
 // told is an assignment as its source reads it.
 func (p *Plan) told(a *Assignment) (wire.Assignment, error) {

@@ -140,6 +140,9 @@ func (p *Plan) validateAssignment(a *Assignment) error {
 	if a.Spec.ClosedLoop() {
 		return errors.New("spec: interval 0s: no sweep has a closed loop")
 	}
+	if a.Spec.Kind.IsBulk() && len(a.Runs) != 1 {
+		return fmt.Errorf("%d runs: a bulk run is an assignment of its own", len(a.Runs))
+	}
 	if a.LatestStart.Add(a.Spec.Span()).After(a.Deadline) {
 		return fmt.Errorf("deadline %s cuts a run of %s that begins at %s", a.Deadline, a.Spec.Span(), a.LatestStart)
 	}
@@ -163,14 +166,22 @@ func (p *Plan) validateRun(a *Assignment, r *Run) error {
 		return fmt.Errorf("detail of %d bytes: want at most %d", len(r.Detail), wire.MaxDetailBytes)
 	case r.Detail != "" && r.Failure == "":
 		return fmt.Errorf("detail %q without a failure", cut(r.Detail))
-	case r.Failure == wire.FailureTargetDown && r.Address == "" && r.URL == "":
+	case slices.Contains(plannedFailures(a.Spec.Kind), r.Failure) && r.Address == "" && r.URL == "":
 		return nil
 	case r.Failure != "" && r.URL != "":
 		return fmt.Errorf("failure %q with a URL: want %q without one, or a URL alone", cut(string(r.Failure)), wire.FailureTargetDown)
 	case r.Failure != "":
 		return fmt.Errorf("failure %q with address %q: want %q without one, or an address alone", cut(string(r.Failure)), cut(r.Address), wire.FailureTargetDown)
 	}
-	return errors.Join(validateAddress(a.Spec.Kind, r.Address), validateURL(a.Spec.Kind, r.URL))
+	return errors.Join(validateAddress(a.Spec, r.Address), validateURL(a.Spec, r.URL))
+}
+
+// plannedFailures are the failures that a run may be planned with.
+func plannedFailures(kind wire.Kind) []wire.Failure {
+	if kind.IsBulk() {
+		return []wire.Failure{wire.FailureTargetDown, wire.FailureBudget, wire.FailureCanceled}
+	}
+	return []wire.Failure{wire.FailureTargetDown}
 }
 
 func sane(t time.Time) bool { return t.Year() >= 2000 && t.Year() <= 9999 }

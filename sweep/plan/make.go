@@ -26,6 +26,8 @@ type Input struct {
 	// is not in it is down as a target; as a source it gets its assignments all the same, for it may
 	// come back in time. An http run needs nothing that is known here.
 	Targets map[string]Target
+	// Spent is what other slots of the same month planned to send by bulk runs, in bytes.
+	Spent int64
 }
 
 // Target is what is known of a prober or an endpoint.
@@ -53,6 +55,10 @@ const connectMargin = 5 * time.Second
 // can be measured or not. The same input gives the same plan. A slot at which nothing is due
 // gives a plan without assignments.
 //
+// Bulk runs are assignments of their own, in rounds (config.Timetable); their part is their number
+// within source and probe, in the order of time. What exceeds the budget, or finds no time any more, is
+// planned with a failure.
+//
 // Assignments come in the order of source, probe and part, the runs of each in the order of
 // target and path. Where the runs of a source and probe exceed what a document may hold
 // (wire.MaxRuns, wire.MaxSamples), they are split into parts, numbered from 0.
@@ -64,9 +70,19 @@ func Make(in Input) (*Plan, error) {
 		Version: Version, Environment: in.Config.Environment, Slot: in.Slot.UTC(),
 		Seed: in.Seed, ConfigHash: in.ConfigHash, Assignments: []Assignment{},
 	}
+	bulk := false
 	for _, probe := range Due(in.Config, in.Slot) {
+		if probe.Spec.Kind.IsBulk() {
+			bulk = true
+			continue
+		}
 		if err := in.assign(p, &probe); err != nil {
 			return nil, fmt.Errorf("planning probe %q at slot %q: %w", probe.Name, wire.SlotName(in.Slot), err)
+		}
+	}
+	if bulk {
+		if err := in.assignBulk(p); err != nil {
+			return nil, fmt.Errorf("planning slot %q: %w", wire.SlotName(in.Slot), err)
 		}
 	}
 	slices.SortFunc(p.Assignments, func(a, b Assignment) int {
@@ -91,18 +107,12 @@ func (in Input) validate() error {
 	return wire.ValidateEnvironment(in.Config.Environment)
 }
 
-// Due lists the probes whose schedule names the slot's minute, in the configuration's order.
-//
-// A schedule names a minute of its own time zone's clock: where the clock goes forward the
-// minutes that are left out are not due that day, and where it goes back those that are
-// repeated are due twice, as two slots.
+// Due lists the probes that are due at a slot, in the configuration's order.
 func Due(c *config.Config, slot time.Time) []config.Probe {
 	var due []config.Probe
-	slot = wire.Slot(slot)
-	for _, p := range c.Probes {
-		// Next looks for the first second after the one it is given.
-		if p.Cron != nil && p.Cron.Next(slot.Add(-time.Second)).Equal(slot) {
-			due = append(due, p)
+	for i := range c.Probes {
+		if c.Probes[i].Due(slot) {
+			due = append(due, c.Probes[i])
 		}
 	}
 	return due
@@ -140,13 +150,7 @@ func (in Input) assign(p *Plan, probe *config.Probe) error {
 // own sends.
 func (in Input) assignment(p *Plan, probe *config.Probe, source string, part int) Assignment {
 	t := in.Config.Timing
-	begin := p.Slot
-	if in.Now.After(begin) {
-		begin = in.Now
-	}
-	// To the millisecond, and without the monotonic reading, so that the stored plan is the
-	// plan.
-	start := begin.UTC().Truncate(time.Millisecond).Add(t.Lead)
+	start := in.begin().Add(t.Lead)
 	latest := start.Add(t.Late)
 	deadline := latest.Add(probe.Spec.Span() + probe.Spec.Timeout + connectMargin)
 	return Assignment{
@@ -156,10 +160,20 @@ func (in Input) assignment(p *Plan, probe *config.Probe, source string, part int
 	}
 }
 
+// begin is the slot, or now where that is later: to the millisecond, and without the monotonic
+// reading, so that the stored plan is the plan.
+func (in Input) begin() time.Time {
+	begin := in.Slot
+	if in.Now.After(begin) {
+		begin = in.Now
+	}
+	return begin.UTC().Truncate(time.Millisecond)
+}
+
 func (in Input) run(probe *config.Probe, pair config.Pair) (Run, error) {
 	run, kind := Run{Target: pair.Target, Path: pair.Path}, probe.Spec.Kind
 	var reason string
-	if kind == wire.KindHTTP {
+	if probe.Spec.AsksURL() {
 		endpoint, _ := in.Config.Endpoint(pair.Target)
 		run.URL, run.Loopback = endpoint.URL, in.Config.Loopback
 	} else if reason = in.down(probe, pair); reason == "" {
@@ -169,7 +183,7 @@ func (in Input) run(probe *config.Probe, pair config.Pair) (Run, error) {
 		run.Failure, run.Detail = wire.FailureTargetDown, wire.CutDetail(reason)
 		return run, nil
 	}
-	if err := errors.Join(validateAddress(kind, run.Address), validateURL(kind, run.URL)); err != nil {
+	if err := errors.Join(validateAddress(probe.Spec, run.Address), validateURL(probe.Spec, run.URL)); err != nil {
 		return run, fmt.Errorf("target %q over %q: %w", pair.Target, pair.Path, err)
 	}
 	return run, nil
@@ -187,7 +201,7 @@ func (in Input) down(probe *config.Probe, pair config.Pair) string {
 		return "the target never registered"
 	case target.Down:
 		return cmp.Or(target.Reason, "the target is down")
-	case probe.Spec.Kind.Authenticated() && target.Assignments != wire.AssignmentsVersion:
+	case probe.Spec.Authenticated() && target.Assignments != wire.AssignmentsVersion:
 		return fmt.Sprintf("the target reads no assignment version that this app writes: it writes version %d", wire.AssignmentsVersion)
 	case reached:
 		return ""

@@ -47,12 +47,13 @@ type Run struct {
 	// Address is the target's numeric host:port on the path, as resolved when the sweep was
 	// planned; for icmp its numeric host alone. Empty exactly when Failure or URL is set.
 	Address string `json:"address,omitempty"`
-	// URL is what an http run asks for; its source resolves the host.
+	// URL is what a run of http, or of load to a URL, asks for; its source resolves the host.
 	URL string `json:"url,omitempty"`
 	// Loopback lets the source of an http run connect to its own loopback addresses: the
 	// configuration's Loopback when the sweep was planned.
 	Loopback bool `json:"loopback,omitempty"`
-	// Failure is target_down when the target cannot be measured.
+	// Failure is target_down when the target cannot be measured, budget when the run's bytes exceed what
+	// the sweep or the month may send, and canceled when there was no time for a bulk run any more.
 	Failure wire.Failure `json:"failure,omitempty"`
 	// Detail says why it cannot, for people: at most wire.MaxDetailBytes, and only with a Failure.
 	Detail string `json:"detail,omitempty"`
@@ -80,6 +81,19 @@ func (p *Plan) Runs() int {
 		n += len(p.Assignments[i].Runs)
 	}
 	return n
+}
+
+// BulkBytes is what the plan's bulk runs may send: the sum of the budgets of those that are to be made.
+func (p *Plan) BulkBytes() (sum int64) {
+	for i := range p.Assignments {
+		a := &p.Assignments[i]
+		for j := range a.Runs {
+			if a.Runs[j].Failure == "" {
+				sum += a.Spec.Bulk.MaxBytes // zero for other kinds
+			}
+		}
+	}
+	return sum
 }
 
 // Deadline is when the last assignment ends.

@@ -54,6 +54,13 @@ func fillFigures(r *result.Result) {
 	s.OneWay = &summary.OneWay{ForwardPDV95: n(), ForwardPDV99: n(), ReversePDV95: n(), ReversePDV99: n(), ForwardMin: n(), ForwardP50: n(),
 		ReverseMin: n(), ReverseP50: n(), Bound: n(), Method: summary.OneWayMinima, OffsetNS: n(), SkewPPM: &skew}
 	s.HTTP = &summary.HTTP{DNSP50: n(), ConnectP50: n(), TLSP50: n(), FirstByteP50: n(), NetworkP50: n(), NetworkP99: n(), BelowRTT: new(7)}
+	s.Bulk = &summary.Bulk{MovedBytes: 1 << 40, BudgetReached: true,
+		Throughput: summary.Throughput{Direction: wire.DirectionBoth, UpBPS: n(), DownBPS: n(), Streams: c(4), UpRetransmits: c(8), DownRetransmits: c(9),
+			UpWindowLimited: new(0.25), DownWindowLimited: new(0.75), WindowLimited: wire.DirectionDown, CongestionControl: "bbr", RampNS: n(), RampBytes: n()},
+		Saturation: summary.Saturation{KneeOutstanding: c(16), BestOutstanding: c(32), BestBPS: n(), BestP50: n(), BestP99: n()},
+		Stream: &wire.StreamResult{SourceRate: 2000.5, ReceiverRate: 591.25, Messages: 50_000, DelayP50NS: 1_500, DelayP99NS: 2_500, DelayLastNS: -3_500, DelayBoundNS: 4_500,
+			PredictedLastNS: 5_500, MaxBacklog: 35_000},
+		Load: summary.Load{Users: c(100), RequestsPerS: new(321.5), NetworkP50: n(), NetworkP99: n(), BelowRTT: c(6)}}
 }
 
 func registration(env, prober string, heartbeat time.Time) wire.Registration {

@@ -45,6 +45,7 @@ type Row struct {
 	Noise  Noise
 	OneWay OneWay
 	HTTP   HTTP
+	Bulk   Bulk
 
 	// RTTHistogram and ExcessHistogram are HdrHistograms V2, compressed, in base64, values in
 	// nanoseconds (see wire.NewHistogram).
@@ -67,7 +68,7 @@ func RowOf(r *result.Result) Row {
 		P99US: us(sum.P99.Value), P999US: us(sum.P999.Value), MaxUS: us(sum.Max), StddevUS: us(sum.Stddev), JitterUS: us(sum.Jitter), PDVUS: us(sum.PDV),
 		LossRatio: sum.LossRatio, LossLow: sum.LossLow, LossHigh: sum.LossHigh,
 		P50Range: rangeOf(sum.P50), P90Range: rangeOf(sum.P90), P95Range: rangeOf(sum.P95), P99Range: rangeOf(sum.P99), P999Range: rangeOf(sum.P999),
-		Noise: noiseOf(run, &sum.Noise), OneWay: oneWayOf(sum.OneWay), HTTP: httpOf(sum.HTTP),
+		Noise: noiseOf(run, &sum.Noise), OneWay: oneWayOf(sum.OneWay), HTTP: httpOf(sum.HTTP), Bulk: bulkOf(sum.Bulk),
 		RTTHistogram: run.RTTHistogram, ExcessHistogram: run.ExcessHistogram,
 		TCPInfo: run.TCPInfo, Provenance: r.Provenance,
 	}

@@ -62,7 +62,7 @@ var rowFields = slices.Concat([]field[Row]{
 	number("loss_ratio", "ratio", "lost / sent, without the samples canceled in flight; absent when none is left", func(r *Row) **float64 { return &r.LossRatio }),
 	number("loss_ratio_low", "ratio", "lower end of its Wilson interval at 95 %", func(r *Row) **float64 { return &r.LossLow }),
 	number("loss_ratio_high", "ratio", "upper end", func(r *Row) **float64 { return &r.LossHigh }),
-}, rangeFields(), noiseFields, oneWayFields, httpFields, failureFields(),
+}, rangeFields(), noiseFields, oneWayFields, httpFields, bulkFields, failureFields(),
 	splitText("rtt_histogram", "HdrHistogram V2 compressed, base64, of the round trips in ns", func(r *Row) *string { return &r.RTTHistogram }),
 	splitText("excess_histogram", "the same of round trip − smallest", func(r *Row) *string { return &r.ExcessHistogram }),
 	tcpFields, provenanceFields)

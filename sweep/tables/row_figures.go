@@ -143,7 +143,7 @@ var noiseFields = []field[Row]{
 	number("send_lateness_max_us", "µs", "largest of that", func(r *Row) **float64 { return &r.Noise.LatenessMaxUS }),
 	number("client_p50_us", "µs", "median of what the source's program saw beyond the kernel's round trip; part of rtt where timestamps is user", func(r *Row) **float64 { return &r.Noise.ClientP50US }),
 	number("client_p99_us", "µs", "99 % quantile of that", func(r *Row) **float64 { return &r.Noise.ClientP99US }),
-	number("server_p50_us", "µs", "median of how long the target held a request; of http what the server says it took", func(r *Row) **float64 { return &r.Noise.ServerP50US }),
+	number("server_p50_us", "µs", "median of how long the target held a request; of http and load what the server says it took", func(r *Row) **float64 { return &r.Noise.ServerP50US }),
 	number("server_p99_us", "µs", "99 % quantile of that", func(r *Row) **float64 { return &r.Noise.ServerP99US }),
 	maybeCount("clock_step_count", "samples", "samples whose kernel time stamps were set aside because a clock was set meanwhile; absent where there were none", func(r *Row) **int { return &r.Noise.ClockSteps }),
 	maybeCount("unstamped_count", "samples", "samples without a kernel time stamp; absent where the others have none either", func(r *Row) **int { return &r.Noise.Unstamped }),

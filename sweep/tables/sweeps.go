@@ -22,6 +22,7 @@ var headerFields = []field[ledger.Header]{
 	text("state", "planned, dispatched, complete or missed", func(h *ledger.Header) *string { return (*string)(&h.State) }),
 	text("config_sha256", "hash of the configuration that was pinned; absent for a missed slot", func(h *ledger.Header) *string { return &h.ConfigHash }),
 	text("reason", "why the slot was missed", func(h *ledger.Header) *string { return &h.Reason }),
+	bytesOf("planned_bytes", "what the sweep's bulk runs may send, together: it counts against the month's budget; absent where there are none", func(h *ledger.Header) *int64 { return &h.PlannedBytes }),
 }
 
 var entryFields = []field[ledger.Entry]{
@@ -36,8 +37,20 @@ var entryFields = []field[ledger.Entry]{
 	text("error", "why nothing is received, as far as is known", func(e *ledger.Entry) *string { return &e.Error }),
 }
 
-// AdvanceHeader writes a sweep's header where its state supersedes the stored one. A hash that it
-// leaves empty is kept from the stored header; a reason is not.
+// bytesOf is a column of whole bytes that is absent for none. A Double is exact up to 2^53.
+func bytesOf[T any](name, meaning string, at func(*T) *int64) field[T] {
+	return field[T]{Column{name, Double, "bytes", meaning},
+		func(v *T) any {
+			if n := *at(v); n != 0 {
+				return float64(n)
+			}
+			return nil
+		},
+		func(v *T, x any) { *at(v) = int64(x.(float64)) }}
+}
+
+// AdvanceHeader writes a sweep's header where its state supersedes the stored one. A hash and planned bytes
+// that it leaves empty are kept from the stored header; a reason is not.
 func (s *Store) AdvanceHeader(ctx context.Context, h ledger.Header) error {
 	partition, _, err := s.sweepKey(h.Slot, headerRow)
 	if err != nil {
@@ -54,6 +67,7 @@ func (s *Store) AdvanceHeader(ctx context.Context, h ledger.Header) error {
 				return entity{}, false, nil
 			}
 			next.ConfigHash = cmp.Or(next.ConfigHash, was.ConfigHash)
+			next.PlannedBytes = cmp.Or(next.PlannedBytes, was.PlannedBytes)
 		}
 		next.Reason = wire.CutDetail(next.Reason)
 		e, err := encode(partition, headerRow, headerFields, &next)

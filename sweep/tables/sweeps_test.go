@@ -72,6 +72,35 @@ func TestAMissedSlotGivesWayToASweepAndItsReasonGoes(t *testing.T) {
 	}
 }
 
+// What a sweep planned to send stays in its header, to the byte, whatever writes the header next.
+func TestAHeaderKeepsThePlannedBytes(t *testing.T) {
+	s, ctx := newStore(t), background(t)
+	const planned = 4_503_599_627_370_495 // the largest odd number of bytes that a budget may have, about
+	must(t, s.AdvanceHeader(ctx, ledger.Header{Slot: slot0, State: ledger.Planned, ConfigHash: "abc", PlannedBytes: planned}))
+	must(t, s.AdvanceHeader(ctx, ledger.Header{Slot: slot0, State: ledger.Complete}))
+	must(t, s.AdvanceHeader(ctx, ledger.Header{Slot: slot0.Add(time.Minute), State: ledger.Planned, ConfigHash: "abc"}))
+	hs, err := s.Sweeps(ctx, slot0, slot0.Add(time.Hour))
+	want := []ledger.Header{
+		{Slot: slot0.Add(time.Minute), State: ledger.Planned, ConfigHash: "abc"},
+		{Slot: slot0, State: ledger.Complete, ConfigHash: "abc", PlannedBytes: planned},
+	}
+	if d := cmp.Diff(want, hs); err != nil || d != "" {
+		t.Errorf("%v\n%s", err, d)
+	}
+}
+
+func TestTheHeaderRowIsWrittenOut(t *testing.T) {
+	e, err := encode("20261130T1020", headerRow, headerFields, &ledger.Header{Slot: slot0, State: ledger.Planned, ConfigHash: "abc", PlannedBytes: 6e9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"PartitionKey":"20261130T1020","RowKey":"0","slot@odata.type":"Edm.DateTime","slot":"2026-11-30T10:20:00Z","state":"planned","config_sha256":"abc",` +
+		`"planned_bytes@odata.type":"Edm.Double","planned_bytes":6000000000.0}`
+	if got := string(e.body); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func TestManyEntriesAreWrittenAtOnceAndSeveralStatesOfOneInOrder(t *testing.T) {
 	s, ctx := newStore(t), background(t)
 	var es []ledger.Entry

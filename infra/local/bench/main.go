@@ -72,7 +72,11 @@ var groups = []group{
 	{"truth", "round trips, loss, duplication and reordering against what the emulator applied", (*bench).truth},
 	{"oneway", "one-way delays with a drifting clock and an asymmetric path", (*bench).oneway},
 	{"stall", "a far side that stalls, seen by an open and by a closed loop", (*bench).stall},
+	{"throughput", "bits a second on a long path and on loopback, beside iperf3; and what the emulator carried", (*bench).throughput},
+	{"saturate", "transfers of 62,780 bytes on a path of 1 Gbit/s: payload against the shaped rate", (*bench).saturate},
+	{"stream", "messages at a rate into a sink that takes fewer: delays against the formula", (*bench).stream},
 	{"mesh", "a full mesh of probers on this machine: lateness, memory, processor time", (*bench).mesh},
+	{"load", "the network's time under load, apart from a server's, against what the emulator applied", (*bench).load},
 	{"flood", "a measurement beside a reflector under attack", (*bench).flood},
 }
 

@@ -46,15 +46,15 @@ type Noise struct {
 	LatenessP50, LatenessP99, LatenessMax *float64
 	// The source's own share: Samples.ClientNS.
 	ClientP50, ClientP99 *float64
-	// How long the target held requests: Samples.ServerNS. Of http it is the server's work, and no
-	// noise.
+	// How long the target held requests: Samples.ServerNS. Of http and load it is the server's work,
+	// and no noise.
 	ServerP50, ServerP99 *float64
 	// Degraded lists why the run is not to be relied on without a look; empty: nothing was found.
 	Degraded []Reason
 }
 
 // noiseOf computes the noise of a run whose received round trips are rtt, sorted. belowRTT is
-// HTTP.BelowRTT.
+// that of HTTP or Bulk.
 //
 // The verdicts need no p99, which runs of fewer than 1,000 samples do not have: a limit that 1 %
 // may exceed is broken when more than 1 % of the samples exceed it, and two at least. From 100
@@ -80,7 +80,7 @@ func noiseOf(r *wire.Run, p *wire.Provenance, rtt []int64, belowRTT int) Noise {
 	}{
 		{exceeds(late, maxLatenessNS), ReasonLateSends},
 		{r.Timestamps == wire.TimestampsUser && overhead(client, rtt), ReasonClientOverhead},
-		{r.Kind != wire.KindHTTP && exceeds(server, dwellLimit(r.Kind)), ReasonServerDwell},
+		{r.Kind != wire.KindHTTP && r.Kind != wire.KindLoad && exceeds(server, dwellLimit(r.Kind)), ReasonServerDwell},
 		{p.CPUStealRatio != nil && *p.CPUStealRatio > maxCPUSteal, ReasonCPUSteal},
 		{r.ClockSteps != nil && *r.ClockSteps > 0, ReasonClockStep},
 		{belowRTT > 0, ReasonSplitBelowRTT},
@@ -123,8 +123,8 @@ func overhead(client, rtt []int64) bool {
 	return float64(own) > max(maxClientNS, maxClientOfRTT*float64(whole))
 }
 
-// dwellLimit is how long a target may hold requests. Of http the dwell is the server's work, and
-// has no limit.
+// dwellLimit is how long a target may hold requests. Of http and load the dwell is the server's work,
+// and has no limit.
 func dwellLimit(k wire.Kind) int64 {
 	if k == wire.KindUDP {
 		return maxStillNS

@@ -49,15 +49,27 @@ func httpOf(r *wire.Run) *HTTP {
 		slices.Sort(phase.values)
 		*phase.to = NearestRank(phase.values, 0.5)
 	}
-	network, server := networkParts(s)
+	out.NetworkP50, out.NetworkP99, out.BelowRTT = networkOf(r, connect)
+	return &out
+}
+
+// networkOf is what is known of round trip − server's own time. connect is the connect phases, sorted.
+func networkOf(r *wire.Run, connect []int64) (p50, p99 *float64, belowRTT *int) {
+	network, server := networkParts(r.Samples)
 	slices.Sort(network)
-	out.NetworkP50, out.NetworkP99 = NearestRank(network, 0.5), NearestRank(network, 0.99)
 	if len(network) > 0 {
 		least := leastRTT(r, connect)
 		below, _ := slices.BinarySearch(network, least-belowRTTSlack(server, least))
-		out.BelowRTT = &below
+		belowRTT = &below
 	}
-	return &out
+	return NearestRank(network, 0.5), NearestRank(network, 0.99), belowRTT
+}
+
+func (h *HTTP) belowRTT() *int {
+	if h == nil {
+		return nil
+	}
+	return h.BelowRTT
 }
 
 // networkParts is round trip − server's own time of the samples that have both, and that time. A

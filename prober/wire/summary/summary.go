@@ -31,12 +31,15 @@ type Summary struct {
 	OneWay *OneWay
 	// HTTP is what is known of an http run's phases; nil for other kinds.
 	HTTP *HTTP
+	// Bulk is what a run that loads the network came to; nil for other kinds, and where nothing was
+	// moved.
+	Bulk *Bulk
 }
 
 // Of computes the summary of a run. p is what made it.
 func Of(r *wire.Run, p *wire.Provenance) Summary {
-	out := Summary{Failures: failures(r.Samples), OneWay: oneWayOf(r, p), HTTP: httpOf(r)}
-	if lost, sent := lostOf(r); sent > 0 {
+	out := Summary{Failures: failures(r.Samples), OneWay: oneWayOf(r, p), HTTP: httpOf(r), Bulk: bulkOf(r)}
+	if lost, sent := lostOf(r); sent > 0 && r.Kind.HasSamples() { // TCP sends again what the others lose
 		loss, low, high := Wilson(lost, sent)
 		out.LossRatio, out.LossLow, out.LossHigh = &loss, &low, &high
 	}
@@ -45,8 +48,10 @@ func Of(r *wire.Run, p *wire.Provenance) Summary {
 	slices.Sort(rtt)
 	out.roundTrips(rtt)
 	below := 0
-	if out.HTTP != nil && out.HTTP.BelowRTT != nil {
-		below = *out.HTTP.BelowRTT
+	for _, n := range []*int{out.HTTP.belowRTT(), out.Bulk.belowRTT()} {
+		if n != nil {
+			below = *n
+		}
 	}
 	out.Noise = noiseOf(r, p, rtt, below)
 	return out

@@ -241,6 +241,31 @@ func (s *Store) PutSamples(_ context.Context, source string, slot time.Time, ass
 	return name, rows, err
 }
 
+// PutIntervals implements ingest.Archive.
+func (s *Store) PutIntervals(_ context.Context, source string, slot time.Time, assignment string, rs []result.Result) (name string, rows int, err error) {
+	for i := range rs {
+		if b := rs[i].Run.Bulk; b != nil {
+			rows += len(b.Levels)
+			for j := range b.Flows {
+				rows += len(b.Flows[j].Intervals.AtNS)
+			}
+			if b.Stream != nil {
+				rows += len(b.Stream.Intervals.AtNS)
+			}
+		}
+	}
+	err = s.call("PutIntervals", func() {
+		if rows == 0 {
+			return
+		}
+		name = fmt.Sprintf("raw-%s/intervals/v=1/src=%s/date=%s/%s_%s.parquet", s.Environment, source, slot.Format(time.DateOnly), slot.Format("1504"), assignment)
+		if _, ok := s.samples[name]; !ok {
+			s.samples[name] = rs
+		}
+	})
+	return name, rows, err
+}
+
 // PutForeign implements ingest.Archive.
 func (s *Store) PutForeign(_ context.Context, when time.Time, sum string, ext string, body []byte, meta []byte) (name string, err error) {
 	err = s.call("PutForeign", func() {

@@ -114,6 +114,18 @@ func (s *Store) Sweep(_ context.Context, slot time.Time) (h ledger.Header, es []
 	return h, es, found, err
 }
 
+// Sweeps implements dispatch.Ledger.
+func (s *Store) Sweeps(_ context.Context, since, until time.Time) (out []ledger.Header, err error) {
+	err = s.call("Sweeps", func() {
+		for _, name := range slices.Backward(slices.Sorted(maps.Keys(s.headers))) {
+			if h := s.headers[name]; !h.Slot.Before(since) && h.Slot.Before(until) {
+				out = append(out, h)
+			}
+		}
+	})
+	return out, err
+}
+
 // MarkOpen implements dispatch.Ledger.
 func (s *Store) MarkOpen(_ context.Context, slot time.Time) error {
 	return s.call("MarkOpen", func() { s.open[wire.SlotName(slot)] = slot })

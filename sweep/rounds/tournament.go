@@ -1,4 +1,5 @@
-package plan
+// Package rounds lays pairs out in rounds in which nobody takes part twice.
+package rounds
 
 // Tournament lays out n players in rounds, by the circle method: every unordered pair of two
 // players, numbered from 0, the lower first, meets exactly once, and nobody plays twice in a
