@@ -1,5 +1,6 @@
 // Command local runs the whole of Isochrone on one machine: storage emulator, Functions host,
 // five probers behind an emulated wide-area network, one sweep, and the matrix on the terminal.
+// local experiment NAME runs one of docs/experiments in the same way.
 package main
 
 import (
@@ -24,6 +25,13 @@ func main() {
 func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if slices.Equal(args, []string{wan.RelayArgument}) { // this program, started by package wan
 		return wan.RelayMain(stdin, stdout, stderr)
+	}
+	if len(args) > 0 && args[0] == "experiment" {
+		o, err := parseExperiment(args[1:], stderr)
+		if err != nil {
+			return 2
+		}
+		return experimenter{o, local{environ: environ, stdout: stdout, stderr: stderr}}.run(ctx)
 	}
 	o, err := parse(args, stderr)
 	if err != nil {

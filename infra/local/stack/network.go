@@ -29,6 +29,9 @@ func (s *Stack) startNetwork(ctx context.Context) error {
 		slices.Sort(m.Paths)
 		members = append(members, m)
 	}
+	for _, service := range s.o.Services {
+		members = append(members, topology.Member{Name: service.Name, Paths: slices.Sorted(slices.Values(service.Paths))})
+	}
 	t, err := topology.Parse(s.o.Network, members)
 	if err != nil {
 		return fmt.Errorf("reading the description of the network: %w", err)
@@ -40,9 +43,14 @@ func (s *Stack) startNetwork(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, m := range members {
+	for _, m := range members[:len(s.Config.Probers)] {
 		if _, err := s.WAN.Forward(context.WithoutCancel(ctx), wan.Endpoint{Node: m.Name, Address: storage}, wan.Endpoint{Address: storage}); err != nil {
 			return fmt.Errorf("making the storage emulator reachable from node %q: %w", m.Name, err)
+		}
+	}
+	for _, service := range s.o.Services {
+		if err := s.serve(service); err != nil {
+			return err
 		}
 	}
 	s.o.Report(fmt.Sprintf("emulated network: %d nodes, delays as in %s", len(members), s.o.NetworkName))
@@ -116,6 +124,9 @@ func (s *Stack) NetworkExited() <-chan struct{} {
 
 // stopNetwork ends the emulated network, after everything inside has ended.
 func (s *Stack) stopNetwork() error {
+	for _, server := range s.services {
+		_ = server.Close() // the listener ends with it; who is connected is of no matter any more
+	}
 	if s.WAN == nil {
 		return nil
 	}

@@ -5,11 +5,13 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -37,6 +39,10 @@ type Options struct {
 	Network     []byte
 	NetworkName string
 	NetworkLog  io.Writer // what its relay complains of
+	// Services are HTTP servers in nodes of their own; they need a Network.
+	Services []Service
+	// Machines are what probers say of their machine's size, by id; "local" where nothing is said.
+	Machines map[string]string
 
 	// Schedules of the app's timers, NCRONTAB.
 	SweepSchedule  string
@@ -61,8 +67,9 @@ type Stack struct {
 	Config  *config.Config
 	WAN     *wan.WAN // nil without an emulated network
 
-	o    Options
-	logs []*os.File
+	o        Options
+	logs     []*os.File
+	services []*http.Server
 
 	mu      sync.Mutex
 	probers map[string]*Prober
@@ -167,7 +174,7 @@ func (s *Stack) StartProber(id string) error {
 		"ISOCHRONE_HEALTH":          "127.0.0.1:0",
 		"ISOCHRONE_POLL":            s.o.Poll.String(),
 		"ISOCHRONE_HEARTBEAT":       s.o.Heartbeat.String(),
-		"ISOCHRONE_VM_SIZE":         "local",
+		"ISOCHRONE_VM_SIZE":         cmp.Or(s.o.Machines[id], "local"),
 	})
 	if err != nil {
 		return err
