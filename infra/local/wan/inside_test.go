@@ -2,6 +2,7 @@ package wan_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -168,5 +169,39 @@ func TestTwoEmulatorsSideBySide(t *testing.T) {
 		if l.Delivered != 10 || l.In != 10 || time.Duration(l.Delays.Min) < c.least-c.least/1000 || time.Duration(l.Delays.Min) > c.most {
 			t.Errorf("%+v %+v, want 10 packets delayed by %s at least", l.Counters, l.Delays, c.least)
 		}
+	}
+}
+
+// Whatever the machine has: two machines are to measure the same.
+func TestNodesHaveLinuxsOwnCongestionControl(t *testing.T) {
+	allowed, err := os.ReadFile("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "reno"
+	if slices.Contains(strings.Fields(string(allowed)), "cubic") {
+		want = "cubic"
+	}
+	w := start(t, line(2, topology.Link{}))
+	if err := w.Do("a", func() error {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		raw, err := l.(*net.TCPListener).SyscallConn()
+		if err != nil {
+			return err
+		}
+		var name string
+		if failed := raw.Control(func(fd uintptr) { name, err = unix.GetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION) }); failed != nil || err != nil {
+			return errors.Join(failed, err)
+		}
+		if name != want {
+			t.Errorf("a node's congestion control is %q, want %q", name, want)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -62,6 +62,9 @@ func setUp(t *topology.Topology, n topology.Node) (*os.File, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.EROFS) {
 		return nil, fmt.Errorf("turning IPv6 off: %w", err)
 	}
+	if err := chooseCongestion(); err != nil {
+		return nil, fmt.Errorf("choosing the congestion control: %w", err)
+	}
 	lo, err := netlink.LinkByName("lo")
 	if err != nil {
 		return nil, fmt.Errorf("finding loopback: %w", err)
@@ -92,6 +95,21 @@ func setUp(t *topology.Topology, n topology.Node) (*os.File, error) {
 		}
 	}
 	return tun, nil
+}
+
+// chooseCongestion gives the namespace of the calling thread Linux's own default, cubic: with whatever
+// the machine has, two machines would measure different things. A machine may keep cubic from
+// namespaces (net.ipv4.tcp_allowed_congestion_control); every one allows reno.
+func chooseCongestion() error {
+	const setting = "/proc/sys/net/ipv4/tcp_congestion_control"
+	err := os.WriteFile(setting, []byte("cubic"), 0)
+	if err != nil && !errors.Is(err, unix.EROFS) {
+		err = os.WriteFile(setting, []byte("reno"), 0)
+	}
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.EROFS) { // a sandbox's kernel
+		return nil
+	}
+	return err
 }
 
 func addPath(link netlink.Link, a netip.Addr, subnet netip.Prefix) error {
