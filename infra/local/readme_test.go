@@ -104,6 +104,10 @@ func TestTheREADMEsCommands(t *testing.T) {
 			script.WriteString(b.text)
 		case b.language == "python":
 			script.WriteString("/usr/bin/python3 - <<'PYTHON'\n" + b.text + "PYTHON\n")
+		case b.language == "yaml":
+			for _, ask := range []string{"check -", "plan - --at 2026-12-01T02:00:00Z"} {
+				script.WriteString("bin/sweep " + ask + " <<'YAML'\n" + b.text + "YAML\n")
+			}
 		}
 	}
 	script.WriteString(inline(t, root))
@@ -113,7 +117,8 @@ func TestTheREADMEsCommands(t *testing.T) {
 	if err != nil {
 		t.Errorf("the README's commands: %v\n%s", err, answer)
 	}
-	for _, want := range []string{"westeurope", "ext.by-hand", "complete", "brazilsouth -> southeastasia"} {
+	for _, want := range []string{"westeurope", "ext.by-hand", "complete", "brazilsouth -> southeastasia", "has no faults. It is for environment prod",
+		"12 rounds from 02:03:44 to 02:08:54"} {
 		if !strings.Contains(string(answer), want) {
 			t.Errorf("the README's commands do not print %q:\n%s", want, answer)
 		}
@@ -134,7 +139,8 @@ func TestTheREADMEsCommands(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(root, ".local", "env")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the settings of a stack that has ended are left behind (%v)", err)
 	}
-	compareShape(t, blocks, out.String())
+	compareShape(t, blocks, "$ bin/sweep matrix --probe udp\n", out.String())
+	compareShape(t, blocks, "--- stream of ", string(answer))
 }
 
 // inText is how each command that the README names within its text is run: as it stands, with the
@@ -145,10 +151,12 @@ var inText = map[string]string{
 	"make help":                        "make help",
 	"make deps":                        "make deps",
 	"make bench":                       "", // takes longer than a test may
+	"make experiment NAME=load":        "", // likewise; its package's tests run a short one
 	"bin/prober ping":                  "", // a block runs it
 	"bin/prober ping --help":           "bin/prober ping --help",
 	"bin/prober help":                  "bin/prober help",
 	"bin/sweep check":                  "bin/sweep check infra/local/sweep.yaml",
+	"bin/sweep plan":                   "bin/sweep plan infra/local/sweep.yaml",
 	"bin/sweep config push":            "bin/sweep config push infra/local/sweep.yaml",
 	"bin/sweep status":                 "bin/sweep status",
 	"bin/sweep runs":                   "bin/sweep runs",
@@ -211,18 +219,19 @@ func stillRunning(t *testing.T, root string) (found []string) {
 }
 
 var (
-	number = regexp.MustCompile(`[0-9]+(\.[0-9]+)?~?`) // with the mark of a degraded run, if it is
+	number = regexp.MustCompile(`[-+]?[0-9]+(\.[0-9]+)?~?`) // with the mark of a degraded run, if it is
 	blanks = regexp.MustCompile(`[ \t]+`)
+	bar    = regexp.MustCompile(`#+$`)
 )
 
 // shape is a text without what differs from run to run.
 func shape(line string) string {
-	return strings.TrimSpace(blanks.ReplaceAllString(number.ReplaceAllString(line, "N"), " "))
+	return bar.ReplaceAllString(strings.TrimSpace(blanks.ReplaceAllString(number.ReplaceAllString(line, "N"), " ")), "#")
 }
 
-// The output that the README shows is the output as it is: each of its lines was printed,
-// numbers apart.
-func compareShape(t *testing.T, blocks []block, printed string) {
+// The output that the README shows, in the block that holds the mark, is the output as it is: each of
+// its lines was printed, numbers apart.
+func compareShape(t *testing.T, blocks []block, mark, printed string) {
 	t.Helper()
 	have := map[string]bool{}
 	for line := range strings.Lines(printed) {
@@ -230,7 +239,7 @@ func compareShape(t *testing.T, blocks []block, printed string) {
 	}
 	shown := 0
 	for _, b := range blocks {
-		if !strings.Contains(b.text, "bin/sweep matrix --probe udp\n") || b.language != "" {
+		if !strings.Contains(b.text, mark) || b.language != "" {
 			continue
 		}
 		for line := range strings.Lines(b.text) {
@@ -238,11 +247,11 @@ func compareShape(t *testing.T, blocks []block, printed string) {
 				continue
 			}
 			if shown++; !have[shape(line)] {
-				t.Errorf("the README shows a line that make run does not print: %q", line)
+				t.Errorf("the README shows a line that is not printed: %q", line)
 			}
 		}
 	}
 	if shown < 10 {
-		t.Errorf("the README shows only %d lines of make run's output", shown)
+		t.Errorf("the README shows only %d lines of the output with %q", shown, mark)
 	}
 }

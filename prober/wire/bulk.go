@@ -161,7 +161,7 @@ func (s Spec) bulkSpan() time.Duration {
 		return b.Ramp + b.Duration + s.Timeout
 	case KindSaturate: // levels double: 1, 2, 4 … Outstanding
 		levels := 1
-		for n := 1; n < b.Outstanding; n *= 2 {
+		for n := 1; n < min(b.Outstanding, MaxOutstanding); n *= 2 { // a peer's spec is asked before it is checked
 			levels++
 		}
 		return time.Duration(levels)*b.Duration + s.Timeout
@@ -187,8 +187,8 @@ func (s Spec) streamTime() time.Duration {
 }
 
 // Opening is the first frame of every connection of a bulk session, after the two hellos; Accepted
-// is the reflector's answer. A frame is its length (4 octets, big-endian, at most MaxFrameBytes) and
-// JSON.
+// is the reflector's answer. A frame is its length (4 octets, big-endian, at most MaxFrameBytes, of an
+// Opening MaxOpeningBytes) and JSON.
 type Opening struct {
 	Role  Role `json:"role"`
 	Index int  `json:"index"` // of the connection among those of its role, from 0
@@ -207,12 +207,16 @@ const (
 	RoleRequest Role = "request" // requests and responses
 )
 
-// MaxFrameBytes bounds a frame's JSON.
-const MaxFrameBytes = 1 << 20
+const (
+	// MaxFrameBytes bounds a frame's JSON.
+	MaxFrameBytes = 1 << 20
+	// MaxOpeningBytes bounds that of an Opening.
+	MaxOpeningBytes = 4 << 10
+)
 
 // Accepted answers an Opening.
 type Accepted struct {
-	// Failure is target_busy or budget or unsupported, when the connection is not to be used.
+	// Failure is target_busy, budget, unsupported or protocol, when the connection is not to be used.
 	Failure Failure `json:"failure,omitempty"`
 	Detail  string  `json:"detail,omitempty"`
 }
