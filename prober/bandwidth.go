@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -144,15 +146,21 @@ func (b *bandwidth) make(ctx context.Context, t *terminal) error {
 	if err := b.print(t, d); err != nil {
 		return err
 	}
-	if run.Failure != "" {
+	if !counted(run) {
 		t.code = exitFailed
 		text := "nothing was counted"
-		if remedy := report.Remedy(run.Kind, run.Failure, true); remedy != "" {
+		if remedy := report.Remedy(run.Kind, cmp.Or(run.Failure, wire.FailureBudget), true); remedy != "" {
 			text += ": " + remedy
 		}
 		say(t.stderr, "prober: %s", text)
 	}
 	return nil
+}
+
+// counted says whether anything was: a budget that is used up within the ramp is no failure, and leaves
+// nothing to count.
+func counted(run wire.Run) bool {
+	return run.Bulk != nil && slices.ContainsFunc(run.Bulk.Flows, func(f wire.Flow) bool { return f.CountedNS > 0 })
 }
 
 // print prints the figures in the form that was asked for.

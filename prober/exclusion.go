@@ -120,19 +120,20 @@ func (e *exclusion) try(as *wire.Assignment, t time.Time, hindered *string) (wak
 	defer e.mu.Unlock()
 	bulk := as.Spec.Kind.IsBulk()
 	*hindered = ""
-	switch meets, met := e.meets(t, t.Add(as.Spec.Span())); {
+	meets, met := e.meets(t, t.Add(as.Spec.Span()), bulk)
+	switch {
 	case bulk && e.bulk:
 		*hindered = "another bulk run of this prober was under way"
 	case bulk && e.latency > 0:
 		*hindered = "latency runs of this prober were under way"
-	case bulk:
-		e.bulk = true
-	case e.bulk:
+	case !bulk && e.bulk:
 		*hindered = "a bulk run of this prober was under way"
 	case met:
 		wake = meets.to
 		*hindered = fmt.Sprintf("a bulk run from this prober or to it was due from %s to %s, within the %s that the runs take",
 			meets.from.UTC().Format(time.TimeOnly), meets.to.UTC().Format(time.TimeOnly), as.Spec.Span())
+	case bulk:
+		e.bulk = true
 	default:
 		e.latency++
 	}
@@ -142,9 +143,13 @@ func (e *exclusion) try(as *wire.Assignment, t time.Time, hindered *string) (wak
 	return wake, e.changed
 }
 
-// meets finds a bulk run that is due between two times.
-func (e *exclusion) meets(from, to time.Time) (busySpan, bool) {
+// meets finds a bulk run that is due between two times. Those of this prober keep each other apart, so a
+// bulk run asks for the sessions alone.
+func (e *exclusion) meets(from, to time.Time, sessions bool) (busySpan, bool) {
 	for _, s := range e.due {
+		if sessions && s.id != "" {
+			continue
+		}
 		if s.from.Before(to) && from.Before(s.to) {
 			return s, true
 		}

@@ -157,6 +157,12 @@ func TestBulkRunsBeginAtTheirTimeOrNotAtAll(t *testing.T) {
 			two.LatestStart, two.Deadline = two.Start.Add(time.Minute), two.Start.Add(2*time.Minute)
 			return &wire.Current{Assignments: []wire.Assignment{bulkAssignment("one", "northeurope", time.Minute), two}}
 		}, map[string]time.Duration{"northeurope": 20 * time.Second}, map[string]began{"one": {time.Minute, true, ""}, "two": {0, false, "another bulk run of this prober"}}},
+		"a session to it ends in time": {func() *wire.Current {
+			return &wire.Current{Assignments: []wire.Assignment{bulkAssignment("rate", "eastus", time.Minute)}, Sessions: []wire.Session{bulkSession(50*time.Second, 11*time.Second)}}
+		}, nil, map[string]began{"rate": {61 * time.Second, true, ""}}},
+		"a session to it is due while it would run": {func() *wire.Current {
+			return &wire.Current{Assignments: []wire.Assignment{bulkAssignment("rate", "eastus", time.Minute)}, Sessions: []wire.Session{bulkSession(70*time.Second, 30*time.Second)}}
+		}, nil, map[string]began{"rate": {0, false, "a bulk run from this prober or to it was due from "}}},
 		"latency runs that take too long": {func() *wire.Current {
 			return &wire.Current{Assignments: []wire.Assignment{latencyAssignment("rtt", time.Minute, 0), bulkAssignment("rate", "eastus", 70*time.Second)}}
 		}, map[string]time.Duration{"northeurope": 15 * time.Second}, map[string]began{"rtt": {time.Minute, true, ""}, "rate": {0, false, "latency runs of this prober were under way"}}},

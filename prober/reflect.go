@@ -14,15 +14,15 @@ import (
 	"isochrone/prober/reflect"
 )
 
-const reflectLong = `Be the other end of "prober ping --key-file" and of "prober bandwidth": answer TCP and UDP at one
-port number.
+const reflectLong = `Be the other end of "prober ping --key-file", and of "prober bandwidth", "saturate", "stream" and "load":
+answer TCP and UDP at one port number.
 
 Only who holds the key is answered, everybody else gets no byte. A session is good for an hour and
-for requests of the sizes that the other end named; responses are never larger. The clocks of both
-machines may differ by ten minutes at the most.
+for requests of the sizes that the other end named; the responses of ping are never larger. The clocks
+of both machines may differ by ten minutes at the most.
 
-Sessions that load the network, as those of bandwidth, have one turn after the other (--bulk-sessions), and
-each moves so much payload at the most (--max-bytes).
+Sessions that load the network, all but ping's, have one turn after the other (--bulk-sessions), and
+each moves so much payload at the most, both directions together (--max-bytes).
 
 Ctrl-C ends it and prints what was admitted and refused.
 
@@ -42,7 +42,7 @@ type reflectFlags struct {
 func newReflect(t *terminal) *cobra.Command {
 	f := &reflectFlags{maxBytes: reflect.DefaultBulkBytes}
 	cmd := &cobra.Command{
-		Use: "reflect --key-file FILE", Short: "Answer the prober ping of who holds the key", Long: reflectLong, Example: reflectExample,
+		Use: "reflect --key-file FILE", Short: "Answer the prober ping, bandwidth and so on of who holds the key", Long: reflectLong, Example: reflectExample,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usage("see: prober help reflect", "reflect takes no arguments, and has %q", args[0])

@@ -17,6 +17,8 @@ var (
 	errUnsupported  = errors.New("this system cannot do that")
 	// errStopped marks a run that was stopped, or whose deadline came, before its session stood.
 	errStopped = errors.New("stopped before the session was open")
+	// errEnded marks a run that was stopped, or whose deadline came, while it was made.
+	errEnded = errors.New("stopped before its time")
 	// errDeadline is what a read or write returns that a deadline of ours ended.
 	errDeadline = os.ErrDeadlineExceeded
 )
@@ -28,7 +30,7 @@ func failureOf(err error) wire.Failure {
 	switch {
 	case err == nil:
 		return ""
-	case errors.Is(err, errStopped): // before what it wraps
+	case errors.Is(err, errStopped), errors.Is(err, errEnded): // before what they wrap
 		return wire.FailureCanceled
 	case errors.Is(err, errUnauthorized): // before what it wraps
 		return wire.FailureUnauthorized

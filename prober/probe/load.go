@@ -52,8 +52,8 @@ type load struct {
 	begin  time.Time // with monotonic reading
 	last   time.Time // no request begins after it
 	budget *wire.Budget
-	// giveUp ends the requests that are under way.
-	giveUp context.CancelFunc
+	// stop lets no other request begin, giveUp also ends those that are under way.
+	stop, giveUp context.CancelFunc
 
 	// For who watches: requests, and octets.
 	answered, failed, under, up, down atomic.Int64
@@ -100,7 +100,7 @@ func (l *load) make(ctx context.Context, req Request, connect func(context.Conte
 	defer giveUp()
 	sending, stop := context.WithCancel(ctx)
 	defer stop()
-	l.giveUp = func() { stop(); giveUp() }
+	l.stop, l.giveUp = stop, func() { stop(); giveUp() }
 
 	told := l.tell(req)
 	users, done := sync.WaitGroup{}, make(chan struct{})
@@ -124,7 +124,7 @@ func (l *load) make(ctx context.Context, req Request, connect func(context.Conte
 // conclude says how the run ended, once nobody asks any more.
 func (l *load) conclude(end ending, finished bool) ending {
 	switch {
-	case l.budget.Reached():
+	case l.budget.Short(): // one that the last request used up ended nothing
 		end.cut, end.detail = wire.FailureCanceled, fmt.Sprintf("ended early: the byte budget of %d bytes is used up", l.spec.Bulk.MaxBytes)
 	case l.cut || !finished:
 		end.cut, end.detail = wire.FailureCanceled, "stopped before every request was sent and answered"

@@ -133,14 +133,16 @@ func (c *meteredConn) Write(b []byte) (int, error) {
 		c.load.giveUp()
 		return 0, errBudget
 	}
-	c.load.up.Add(int64(len(b)))
-	return c.Conn.Write(b)
+	n, err := c.Conn.Write(b)
+	c.load.up.Add(int64(n))
+	return n, err
 }
 
 func (c *meteredConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	c.load.down.Add(int64(n))
-	if c.load.budget.Take(int64(n)) < int64(n) {
+	granted := c.load.budget.Take(int64(n))
+	c.load.down.Add(granted) // what the budget has no room for is not counted
+	if granted < int64(n) {
 		c.load.giveUp()
 		return n, errBudget
 	}

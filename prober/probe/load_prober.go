@@ -58,14 +58,21 @@ type targetUser struct {
 	rest                      net.Buffers // writing consumes it
 }
 
-// ready opens the connection, and takes from the budget what a request and its response are.
+// ready opens the connection, and then takes from the budget what a request and its response are: a
+// target that cannot be reached costs none of it.
 func (u *targetUser) ready() error {
+	if u.conn == nil {
+		if err := u.connect(); err != nil {
+			return err
+		}
+	}
 	if !u.link.budget.TakeWhole(int64(u.load.spec.RequestBytes + u.load.spec.ResponseBytes)) {
 		return errBudget
 	}
-	if u.conn != nil {
-		return nil
-	}
+	return nil
+}
+
+func (u *targetUser) connect() error {
 	select {
 	case u.dialing <- struct{}{}:
 	case <-u.asking.Done():
@@ -120,19 +127,20 @@ func (u *targetUser) exchange(began time.Time) (held time.Duration, arrived int6
 	wire.PutRequest(u.header, u.sequence)
 	u.parts = [2][]byte{u.header, u.padding}
 	u.rest = u.parts[:]
-	if _, err := u.rest.WriteTo(u.conn); err != nil {
+	wrote, err := u.rest.WriteTo(u.conn)
+	u.load.up.Add(wrote)
+	if err != nil {
 		return 0, 0, err
 	}
-	u.load.up.Add(int64(u.load.spec.RequestBytes))
 	for have, size := 0, u.load.spec.ResponseBytes; have < size; {
 		at := min(have, wire.MinMessageBytes) // the header stays
 		n, stamp, err := u.in.Read(u.response[at:min(len(u.response), at+size-have)])
+		u.load.down.Add(int64(n))
 		if err != nil {
 			return 0, 0, endOfStream(err, have)
 		}
 		have, arrived = have+n, stamp
 	}
-	u.load.down.Add(int64(u.load.spec.ResponseBytes))
 	sequence, held := wire.Response(u.response)
 	if sequence != u.sequence {
 		return 0, 0, fmt.Errorf("%w: a response to request %d, where that to %d is due", errProtocol, sequence, u.sequence)

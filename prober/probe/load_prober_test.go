@@ -52,8 +52,46 @@ func TestTheBudgetEndsALoadToAProber(t *testing.T) {
 	if run.Bulk == nil || !run.Bulk.BudgetReached || run.Bulk.Bytes != 100_000 || run.Counts.Sent != 50 {
 		t.Errorf("bulk %+v, counts %+v (%s); want 50 requests", run.Bulk, run.Counts, run.Detail)
 	}
-	if got := failures(run); got[""]+got[wire.FailureCanceled] != 50 {
+	if got := failures(run); got[""] != 50 { // what others have under way is answered
 		t.Errorf("%v", got)
+	}
+}
+
+// A budget that holds the run to the last byte ends nothing, and one that holds no request is why nothing was sent.
+func TestALoadSaysWhatItsBudgetEnded(t *testing.T) {
+	address, _ := bulkReflector(t)
+	spec := loadSpec(2, 5, 100, 100)
+	spec.Bulk.MaxBytes = 10 * 200
+	run := newTestProber().Make(t.Context(), bulkRequest(t, address, spec))
+	answered(t, run, 10)
+	if run.Bulk == nil || run.Bulk.BudgetReached || run.Bulk.Bytes != 2000 || run.Detail != "" {
+		t.Errorf("just enough: bulk %+v (%s)", run.Bulk, run.Detail)
+	}
+	spec.Bulk.MaxBytes = 199
+	run = newTestProber().Make(t.Context(), bulkRequest(t, address, spec))
+	valid(t, run)
+	if run.Failure != wire.FailureBudget || run.Bulk == nil || !run.Bulk.BudgetReached || run.Bulk.Bytes != 0 {
+		t.Errorf("too little: failure %q (%s), bulk %+v", run.Failure, run.Detail, run.Bulk)
+	}
+}
+
+// Users whose connections are refused move nothing, and use nothing of the budget up.
+func TestWhatIsNotSentCostsALoadNothing(t *testing.T) {
+	var connections atomic.Int64
+	address := serveAll(t, func(conn net.Conn) {
+		if connections.Add(1) > 1 {
+			return // closed without a byte
+		}
+		if _, ok := accept(t, conn); ok {
+			_, _ = io.Copy(io.Discard, conn)
+		}
+	})
+	spec := loadSpec(2, 5, 1000, 1000)
+	spec.Bulk.MaxBytes, spec.Timeout = 4000, 100*time.Millisecond
+	run := newTestProber().Make(t.Context(), bulkRequest(t, address, spec))
+	valid(t, run)
+	if run.Samples.Len() != 10 || run.Bulk != nil || strings.Contains(run.Detail, "budget") {
+		t.Errorf("%d requests, bulk %+v, failure %q (%s); want 10 that failed", run.Samples.Len(), run.Bulk, run.Failure, run.Detail)
 	}
 }
 

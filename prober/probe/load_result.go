@@ -58,14 +58,19 @@ func (l *load) result(req Request, end ending) wire.Run {
 	if l.address != "" {
 		run.Address = l.address
 	}
-	if l.taken == 0 {
+	short := l.budget.Short()
+	switch {
+	case l.taken == 0 && short: // it does not hold one request
+		run.Failure = wire.FailureBudget
+	case l.taken == 0:
 		run.Failure = cmp.Or(end.cut, wire.FailureCanceled)
 	}
 	if run.TCPInfo = l.info; l.info == nil && l.least > 0 {
 		run.LeastConnectNS = &l.least
 	}
-	if moved := l.budget.Used(); moved > 0 {
-		run.Bulk = &wire.BulkResult{Bytes: moved, BudgetReached: l.budget.Reached(), Load: loadResult(run.Samples, l.spec.Bulk.Users)}
+	// What moved, and not what was taken from the budget for it: much of that may have been cut.
+	if moved := l.up.Load() + l.down.Load(); moved > 0 || short {
+		run.Bulk = &wire.BulkResult{Bytes: moved, BudgetReached: short, Load: loadResult(run.Samples, l.spec.Bulk.Users)}
 	}
 	return run
 }

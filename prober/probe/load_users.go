@@ -18,7 +18,7 @@ const maxFailedPause = 100 * time.Millisecond
 func (l *load) user(ctx context.Context, a asker) {
 	u := userState{load: l}
 	for u.loops = 0; l.spec.Bulk.Loops == 0 || u.loops < l.spec.Bulk.Loops; u.loops++ {
-		if ctx.Err() != nil || l.budget.Reached() {
+		if ctx.Err() != nil || l.budget.Short() {
 			u.cut = true
 			break
 		}
@@ -61,7 +61,7 @@ func (u *userState) once(a asker) (f wire.Failure, ok bool) {
 	l := u.load
 	unready := a.ready()
 	if errors.Is(unready, errBudget) {
-		l.giveUp()
+		l.stop() // what others have under way is within the budget
 		return "", false
 	}
 	i, ok := l.take()

@@ -99,6 +99,9 @@ func (s *outflow) ask(q wire.StreamAsk) (a wire.StreamAnswer, err error) {
 	if err := a.Validate(s.req.Spec.Bulk.Messages); err != nil {
 		return a, fmt.Errorf("%w: %w", errProtocol, err)
 	}
+	if begun := s.link.budget.Used() / int64(s.req.Spec.RequestBytes); int64(a.Taken) > begun {
+		return a, fmt.Errorf("%w: it took %d messages, and %d were sent", errProtocol, a.Taken, begun)
+	}
 	return a, nil
 }
 

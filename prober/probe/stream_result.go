@@ -15,7 +15,7 @@ func (s *outflow) result(ctx context.Context, before clockComparison) wire.Run {
 	answer, bound, err := s.account(before, made)
 	if err != nil {
 		s.fail(fmt.Errorf("asking what came of the stream: %w", err))
-		answer = wire.StreamAnswer{Taken: s.taken} // as far as it is known
+		answer = wire.StreamAnswer{Taken: min(s.taken, int(s.sent.Load()))} // as far as it is known
 	}
 	bulk := &wire.BulkResult{BudgetReached: s.reached, Stream: s.streamResult(answer, bound, made)}
 	bulk.Bytes = int64(answer.Taken) * int64(s.req.Spec.RequestBytes)
@@ -55,7 +55,11 @@ func (s *outflow) account(before clockComparison, made int) (wire.StreamAnswer, 
 		return wire.StreamAnswer{}, 0, fmt.Errorf("%w: its clock moved by %s in %s", errProtocol, time.Duration(drift.MovedNS), time.Duration(after.at-before.at))
 	}
 	answer, err := s.ask(wire.StreamAsk{Ask: wire.StreamEnd, Made: made, Drift: drift})
-	if err == nil && answer.Taken > 0 && answer.Taking == nil {
+	switch sent := int(s.sent.Load()); {
+	case err != nil:
+	case answer.Taken > sent:
+		err = fmt.Errorf("%w: it took %d messages, and %d were sent", errProtocol, answer.Taken, sent)
+	case answer.Taken > 0 && answer.Taking == nil:
 		err = fmt.Errorf("%w: %w", errProtocol, errNoAccount)
 	}
 	return answer, max(before.bound, after.bound), err

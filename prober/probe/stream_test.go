@@ -241,3 +241,24 @@ func TestATargetWhoseAccountCannotBeIsNotBelieved(t *testing.T) {
 		})
 	}
 }
+
+func TestATargetTakesNoMoreThanWasSent(t *testing.T) {
+	const n = 1000
+	address := scripted(t, func(conn *net.TCPConn) {
+		answerQuestions(conn, func(q wire.StreamAsk) wire.StreamAnswer {
+			a := wire.StreamAnswer{}
+			if q.Ask == wire.StreamCount || q.Ask == wire.StreamEnd {
+				a.Taken = n
+			}
+			if q.Ask == wire.StreamEnd {
+				a.Taking = &wire.StreamTaking{FirstNS: 1, LastNS: 2, Intervals: wire.Column{n}}
+			}
+			return a
+		})
+	}, hold)
+	run := newTestProber().Make(t.Context(), bulkRequest(t, address, streamSpec(100, n, 10, 1, 0)))
+	validBulk(t, run)
+	if !strings.Contains(run.Detail, "broke the protocol: it took 1000 messages, and ") || run.Counts.Received > run.Counts.Sent || run.Counts.Sent == n {
+		t.Errorf("%q: %+v", run.Detail, run.Counts)
+	}
+}

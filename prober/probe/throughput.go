@@ -40,7 +40,7 @@ func (p *Prober) throughput(ctx context.Context, req Request, address netip.Addr
 		return setupFailed(req, began, err)
 	}
 	defer link.close()
-	t := &throughput{req: req, link: link, bulk: req.Spec.Bulk, streams: req.Spec.Bulk.Streams, problems: make(chan error, 2*wire.MaxStreams)}
+	t := &throughput{req: req, link: link, bulk: req.Spec.Bulk, streams: req.Spec.Bulk.Streams, problems: make(chan error, 2*wire.MaxStreams), halted: make(chan struct{})}
 	if t.streams == 0 {
 		t.streams = autoStreams(link.rtt, t.bulk.RateBPS)
 	}
@@ -67,6 +67,7 @@ type throughput struct {
 	down     []*transfer.Receiver
 	moving   sync.WaitGroup // senders and receivers
 	problems chan error     // what ended them
+	halted   chan struct{}  // closed when nobody conducts any more
 
 	reports chan wire.ThroughputReport
 	lost    chan error // why no report will come any more
@@ -177,7 +178,7 @@ func (t *throughput) listen() {
 		}
 		select {
 		case t.reports <- r:
-		case <-time.After(t.req.Spec.Timeout): // nobody wants them any more
+		case <-t.halted: // nobody wants them any more
 			return
 		}
 		if r.End {
@@ -189,6 +190,7 @@ func (t *throughput) listen() {
 
 // halt stops whatever moves.
 func (t *throughput) halt() {
+	close(t.halted)
 	for _, s := range t.up {
 		s.Stop()
 	}

@@ -44,11 +44,11 @@ func (t *throughput) conduct(ctx context.Context) error {
 		case <-limit.C:
 			err = fmt.Errorf("the target did not end its count: %w", os.ErrDeadlineExceeded)
 		case <-ctx.Done():
-			err = errStopped
+			err = errEnded
 		}
 		if err != nil {
 			if ctx.Err() != nil {
-				err = errStopped
+				err = errEnded
 			}
 			return err
 		}
@@ -95,7 +95,7 @@ func (t *throughput) finish(ctx context.Context) error {
 		case <-patience.C:
 			err = os.ErrDeadlineExceeded
 		case <-ctx.Done():
-			err = errStopped
+			err = errEnded
 		}
 	}
 	t.downs.sampled(t.theirs)
@@ -106,6 +106,14 @@ func (t *throughput) finish(ctx context.Context) error {
 		return fmt.Errorf("waiting for the target's count: %w", err)
 	}
 	return nil
+}
+
+// received is what all streams have brought.
+func (t *throughput) received() (total int64) {
+	for _, r := range t.down {
+		total += r.Total()
+	}
+	return total
 }
 
 // settle takes the end of a sender or receiver in.
@@ -127,11 +135,7 @@ func (t *throughput) settle(cause error) error {
 
 // read reads the count of what comes down, for the last time when it is over.
 func (t *throughput) read(over bool) {
-	total := int64(0)
-	for _, r := range t.down {
-		total += r.Total()
-	}
-	reading := t.meter.Read(total)
+	reading := t.meter.Read(t.received())
 	if t.counted.down {
 		return
 	}
@@ -154,15 +158,25 @@ func (t *throughput) take(r wire.ThroughputReport) error {
 	}
 	t.budgetReached = t.budgetReached || r.BudgetReached
 	if r.Reading != nil {
-		if n := r.Reading.Bytes; n > t.bulk.MaxBytes-t.ups.bytes-t.ups.rampBytes {
-			return fmt.Errorf("%w: it counts %d bytes more, of at most %d in all", errProtocol, n, t.bulk.MaxBytes)
+		if n, sent := r.Reading.Bytes, t.sentAtMost(); n > sent-t.ups.bytes-t.ups.rampBytes {
+			return fmt.Errorf("%w: it counts %d bytes more, of at most %d that were sent", errProtocol, n, sent)
 		}
 		if err := t.ups.add(*r.Reading, transfer.Sending(conns(t.up))); err != nil {
 			return fmt.Errorf("%w: %w", errProtocol, err)
 		}
 	}
+	if whole := int64(t.bulk.Duration); r.Counted && !t.counted.up && t.ups.countedNS < whole && !r.BudgetReached && !t.link.budget.Reached() {
+		return fmt.Errorf("%w: it ended its count after %s of %s", errProtocol, time.Duration(t.ups.countedNS), t.bulk.Duration)
+	}
 	t.counted.up = t.counted.up || r.Counted
 	return nil
+}
+
+// sentAtMost is what the target can have received by now: what the senders have taken from the budget,
+// which they do before they write.
+func (t *throughput) sentAtMost() int64 {
+	received := t.received()
+	return t.link.budget.Used() - received // in this order: what comes meanwhile is not taken for sent less
 }
 
 // sane is what a target says of its kernel, as far as that can be.

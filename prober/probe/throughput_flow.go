@@ -91,12 +91,9 @@ func (t *throughput) run(err error) wire.Run {
 	start := t.began.Round(0).UTC()
 	end := start.Add(time.Since(t.began))
 	out.Start, out.End = &start, &end
-	b := &wire.BulkResult{BudgetReached: t.budgetReached || t.link.budget.Reached()}
+	b := &wire.BulkResult{Bytes: t.received(), BudgetReached: t.budgetReached || t.link.budget.Reached()}
 	for _, s := range t.up {
-		b.Bytes += s.Sent()
-	}
-	for _, r := range t.down {
-		b.Bytes += r.Total()
+		b.Bytes += s.Left()
 	}
 	if t.sends() {
 		b.Flows = append(b.Flows, t.ups.result(wire.DirectionUp, t.streams))

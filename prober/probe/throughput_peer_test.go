@@ -99,6 +99,8 @@ func TestAPeerThatBreaksTheRulesIsFoundOut(t *testing.T) {
 		"negative bytes":          {frame(wire.ThroughputReport{Reading: &wire.Reading{ForNS: 1, Bytes: -1}}), wire.FailureProtocol},
 		"no time":                 {frame(wire.ThroughputReport{Reading: &wire.Reading{Bytes: 1}}), wire.FailureProtocol},
 		"more than the budget":    {frame(wire.ThroughputReport{Reading: &wire.Reading{ForNS: 1e9, Bytes: 1 << 41}}), wire.FailureProtocol},
+		"more than was sent":      {frame(wire.ThroughputReport{Reading: &wire.Reading{ForNS: 1e9, Bytes: 1 << 39}}), wire.FailureProtocol},
+		"a count cut short":       {frame(wire.ThroughputReport{Reading: &wire.Reading{ForNS: 1e8, Bytes: 1}, Counted: true}), wire.FailureProtocol},
 		"an end that was not due": {frame(wire.ThroughputReport{End: true}), wire.FailureProtocol},
 		"a failure that is none":  {frame(wire.ThroughputReport{Failure: "tired"}), wire.FailureProtocol},
 		"a failure":               {frame(wire.ThroughputReport{Failure: wire.FailureLocal, Detail: "no memory"}), wire.FailureLocal},
@@ -167,7 +169,7 @@ func TestAThroughputRunIsStopped(t *testing.T) {
 			began := time.Now()
 			run := newTestProber().Make(ctx, req)
 			agrees(t, run, 2)
-			if took := time.Since(began); took > 15*time.Second || !strings.Contains(run.Detail, "stopped") {
+			if took := time.Since(began); took > 15*time.Second || run.Detail != "stopped before its time" {
 				t.Errorf("after %s: %q", took, run.Detail)
 			}
 			if f := run.Bulk.Flows[0]; f.CountedNS <= 0 || f.CountedNS > int64(15*time.Second) {

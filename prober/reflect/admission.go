@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"isochrone/prober/wire"
@@ -94,6 +95,7 @@ type entry struct {
 	open    bool
 	nonces  []wire.Nonce
 	used    int           // requests answered on earlier connections
+	moved   *atomic.Int64 // of a bulk kind: payload of earlier openings
 	stamp   *stampSession // of the udp kind; nil until it is opened
 	// keep is the uptime until which the nonces are kept whatever the wall clock says. It goes
 	// by how long the session lasts, not by how long the wall clock says that is from now.
@@ -117,8 +119,9 @@ func (e *entry) exhausted() bool {
 type grant struct {
 	session   wire.Session
 	client    wire.Nonce
-	remaining int       // requests that may be answered
-	deadline  time.Time // with a monotonic reading: a step of the wall clock does not move it
+	remaining int           // requests that may be answered
+	moved     *atomic.Int64 // the entry's
+	deadline  time.Time     // with a monotonic reading: a step of the wall clock does not move it
 	answered  int
 }
 
@@ -226,8 +229,11 @@ func (d *door) enter(hello [wire.ClientHelloBytes]byte, now moment) (*grant, Rea
 	}
 	e.nonces = append(e.nonces, nonce)
 	e.open = !s.Kind.IsBulk()
+	if e.moved == nil && s.Kind.IsBulk() {
+		e.moved = new(atomic.Int64)
+	}
 	return &grant{
-		session: *s, client: nonce,
+		session: *s, client: nonce, moved: e.moved,
 		remaining: s.MaxRequests - e.used, deadline: time.Now().Add(s.Deadline.Sub(now.wall)),
 	}, ""
 }

@@ -127,7 +127,7 @@ func (r *Reflector) reflectBulk(ctx context.Context, conn *net.TCPConn, g *grant
 		return fmt.Errorf("answering the first message: %w", err)
 	}
 	c := &bulkConn{TCPConn: conn}
-	if err := c.receive(&c.opening); err != nil {
+	if err := wire.ReadOpening(conn, &c.opening); err != nil {
 		if errors.Is(err, wire.ErrFrame) { // it may be from a newer program, and has proved the key
 			err = errors.Join(err, c.send(wire.Accepted{Failure: wire.FailureUnsupported, Detail: wire.CutDetail(err.Error())}))
 		}
@@ -153,7 +153,7 @@ func (r *Reflector) serveControl(ctx context.Context, c *bulkConn, g *grant) err
 		return c.send(refusal.told)
 	}
 	// In this order: who waits for the slot finds no connection of this session alive.
-	defer r.bulk.close(g.session.ID)
+	defer r.bulk.close(g)
 	defer session.connections.Wait()
 	defer cancel()
 	defer session.end()

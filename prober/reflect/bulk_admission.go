@@ -37,9 +37,6 @@ func (d *bulkDoor) open(ctx context.Context, o wire.Opening, g *grant) (*bulkSes
 		spec: o.Spec, budget: wire.NewBudget(o.Spec.Bulk.MaxBytes), ctx: ctx, taken: map[seat]bool{},
 	}
 	s.deadline, _ = ctx.Deadline() // it has one
-	if s.server = newBulkServer(s); s.server == nil {
-		return nil, turnAway(ReasonUnsupportedKind, wire.FailureUnsupported, "kind %q is not served by this version", o.Spec.Kind)
-	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
@@ -47,6 +44,13 @@ func (d *bulkDoor) open(ctx context.Context, o wire.Opening, g *grant) (*bulkSes
 		return nil, turnAway(ReasonInUse, wire.FailureProtocol, "the session has a control connection already")
 	case len(d.live) >= d.sessions:
 		return nil, turnAway(ReasonBulkBusy, wire.FailureTargetBusy, "it serves as many runs that load the network as it may: %d", d.sessions)
+	}
+	// Who opens a session again goes on with its budget.
+	if moved := g.moved.Load(); s.budget.Take(moved) < moved || s.budget.Left() == 0 {
+		return nil, turnAway(ReasonBulkRefused, wire.FailureBudget, "the session has moved the %d bytes that it may: open another", o.Spec.Bulk.MaxBytes)
+	}
+	if s.server = newBulkServer(s); s.server == nil {
+		return nil, turnAway(ReasonUnsupportedKind, wire.FailureUnsupported, "kind %q is not served by this version", o.Spec.Kind)
 	}
 	d.live[g.session.ID] = s
 	return s, nil
@@ -70,10 +74,12 @@ func (d *bulkDoor) join(o wire.Opening, g *grant) (*bulkSession, *refusal) {
 	return s, nil
 }
 
-func (d *bulkDoor) close(id wire.SessionID) {
+// close ends the grant's session, and keeps what it has used of its budget.
+func (d *bulkDoor) close(g *grant) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.live, id)
+	g.moved.Store(d.live[g.session.ID].budget.Used())
+	delete(d.live, g.session.ID)
 }
 
 // check holds an opening to what the app listed, or to this reflector's own limits.

@@ -3,6 +3,7 @@ package reflect
 import (
 	"bytes"
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,12 +44,13 @@ func FuzzOpening(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var o wire.Opening
-		if wire.ReadFrame(bytes.NewReader(b), &o) != nil {
+		if wire.ReadOpening(bytes.NewReader(b), &o) != nil {
 			return
 		}
 		d := &bulkDoor{sessions: 1, bytes: 1e9, shared: true, live: map[wire.SessionID]*bulkSession{}}
-		g := &grant{session: wire.Session{ID: wire.SessionID{1}, Kind: o.Spec.Kind, RequestBytes: o.Spec.RequestBytes, ResponseBytes: o.Spec.ResponseBytes}}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		g := &grant{moved: new(atomic.Int64), session: wire.Session{ID: wire.SessionID{1}, Kind: o.Spec.Kind, RequestBytes: o.Spec.RequestBytes, ResponseBytes: o.Spec.ResponseBytes}}
+		g.deadline = time.Now().Add(time.Minute)
+		ctx, cancel := context.WithDeadline(t.Context(), bulkDeadline(o.Spec, g))
 		defer cancel()
 		s, no := d.open(ctx, wire.Opening{Role: wire.RoleControl, Spec: o.Spec}, g)
 		if (s == nil) == (no == nil) {

@@ -2,6 +2,7 @@ package reflect
 
 import (
 	"io"
+	"math"
 	"net"
 	"testing"
 	"time"
@@ -103,6 +104,7 @@ func TestOnlyWhatWasPlannedIsServed(t *testing.T) {
 		"more bytes":   func(p *wire.Spec) { p.Bulk.MaxBytes++ },
 		"longer":       func(p *wire.Spec) { p.Bulk.Duration += time.Second },
 		"another kind": func(p *wire.Spec) { *p = wire.Spec{Kind: wire.KindConnect, Count: 1, Timeout: time.Second} },
+		"endless":      func(p *wire.Spec) { p.Kind, p.Bulk.Outstanding = wire.KindSaturate, math.MaxInt },
 		"not valid":    func(p *wire.Spec) { p.Bulk.Streams = wire.MaxStreams + 1 },
 	} {
 		o := control(s)
@@ -111,7 +113,7 @@ func TestOnlyWhatWasPlannedIsServed(t *testing.T) {
 			t.Errorf("%s: %+v", name, said)
 		}
 	}
-	r.expect(t, 0, map[Reason]int{ReasonBulkRefused: 4})
+	r.expect(t, 0, map[Reason]int{ReasonBulkRefused: 5})
 }
 
 func TestASharedSessionIsHeldToTheReflectorsBudget(t *testing.T) {
@@ -205,14 +207,14 @@ func TestWhoDoesNotSayWhatForIsClosed(t *testing.T) {
 	s := listedBulk(1)
 	r, _ := open(t, Limits{Hello: time.Second}, s)
 	for name, say := range map[string][]byte{
-		"nothing": nil, "half a length": {0, 0}, "a claim": {0, 1, 0, 0, '{'}, "more than a frame holds": {255, 0, 0, 0},
+		"nothing": nil, "half a length": {0, 0}, "a claim": {0, 0, 16, 0, '{'}, "more than an opening holds": {0, 0, 16, 1},
 	} {
 		conn := greetBulk(t, r, s, wire.NewNonce())
 		if conn == nil {
 			t.Fatal("not admitted")
 		}
 		write(t, conn, say)
-		if name != "more than a frame holds" {
+		if name != "more than an opening holds" {
 			silence(t, conn)
 			continue
 		}

@@ -5,7 +5,8 @@
 //
 // It answers nobody else. Whoever does not show, in the first 64 bytes, that it holds the key of
 // a session that may run now is closed without a byte in return, whatever was wrong. Responses
-// are never larger than requests. What one peer can hold of this machine is bounded before it
+// of kinds tcp and udp are never larger than requests; those of bulk kinds are, over TCP, to who
+// has proved a key, within the session's byte budget. What one peer can hold of this machine is bounded before it
 // has shown a key (connections in all and by source, one short time for the whole first
 // message) and after (one connection a session, its requests counted, its deadline; of a bulk
 // session the connections that its spec has, its byte budget, and one such session at a time).

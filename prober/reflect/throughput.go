@@ -71,6 +71,7 @@ func (t *throughput) send(ctx context.Context, conn *net.TCPConn) error {
 	t.mu.Lock()
 	t.down = append(t.down, s)
 	t.mu.Unlock()
+	defer context.AfterFunc(ctx, s.Stop)() // its connection's end does not wake one that waits for its rate
 	err := s.Run()
 	if errors.Is(err, transfer.ErrBudget) {
 		_ = conn.CloseWrite() // the source reads to the end

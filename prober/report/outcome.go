@@ -13,7 +13,7 @@ import (
 	"isochrone/prober/wire"
 )
 
-// Outcome is what the documents of saturate and stream begin with. Absent is null in JSON and no
+// Outcome is what the documents of bulk runs begin with. Absent is null in JSON and no
 // element in XML.
 type Outcome struct {
 	Format        string `json:"format" xml:"-"`

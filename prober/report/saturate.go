@@ -197,7 +197,7 @@ func (d Saturate) verdict(w *bytes.Buffer) {
 	case d.KneeOutstanding != nil:
 		before := d.Levels[len(d.Levels)-2]
 		fmt.Fprintf(w, "the knee is at %d outstanding: with %d p99 is %.1f times as long\n", *d.KneeOutstanding, last.Outstanding, float64(last.P99US)/float64(before.P99US))
-	case last.Outstanding == d.Spec.Outstanding:
+	case last.Outstanding == d.Spec.Outstanding && last.CountedUS >= d.Spec.DurationUS: // one that was cut short says nothing
 		fmt.Fprintf(w, "no knee up to %d outstanding: p99 did not double from one level to the next\n", last.Outstanding)
 	}
 }

@@ -210,3 +210,14 @@ func TestBytesAreShownInTheirUnit(t *testing.T) {
 		}
 	}
 }
+
+func TestALevelThatWasCutShortShowsNoKnee(t *testing.T) {
+	in := fewRequests()
+	if text := string(SaturateOf(in).Text()); !strings.Contains(text, "no knee up to 2 outstanding") {
+		t.Errorf("a whole level shows nothing:\n%s", text)
+	}
+	in.Run.Bulk.Levels[1].CountedNS /= 2
+	if text := string(SaturateOf(in).Text()); strings.Contains(text, "knee") {
+		t.Errorf("half a level shows something:\n%s", text)
+	}
+}

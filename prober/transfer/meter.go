@@ -42,9 +42,11 @@ func (m *Meter) Due() time.Time {
 	if next-m.last < m.every/2 { // the one before was late, or early at the end of the ramp
 		next += m.every
 	}
-	if !m.ramped {
+	switch {
+	case m.over: // it may still be read, as often as before
+	case !m.ramped:
 		next = min(next, max(m.ramp, m.last+1))
-	} else {
+	default:
 		next = min(next, max(m.counting+m.during, m.last+1))
 	}
 	return m.begin.Add(next)

@@ -84,3 +84,19 @@ func TestALateReadingMakesNoRateWrong(t *testing.T) {
 		}
 	})
 }
+
+// The other end's count may go on for a while: until then this one is read as often as before.
+func TestAMeterThatIsOverIsNotDueAllTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		m := NewMeter(begin, 0, time.Second)
+		follow(m, begin, onTime)
+		for i := range 20 {
+			if left := time.Until(m.Due()); left < readEvery/2 || left > 2*readEvery {
+				t.Fatalf("%d readings after its end the next is due in %s", i, left)
+			}
+			time.Sleep(time.Until(m.Due()))
+			m.Read(time.Since(begin).Microseconds())
+		}
+	})
+}

@@ -38,8 +38,8 @@ func NewRate(bps int64, streams int) *Rate {
 	}
 }
 
-// wait returns when n bytes may leave.
-func (r *Rate) wait(n int) {
+// reserve says when n bytes may leave.
+func (r *Rate) reserve(n int) time.Time {
 	now := time.Now()
 	r.mu.Lock()
 	if oldest := now.Add(-rateCredit); r.next.Before(oldest) {
@@ -51,11 +51,11 @@ func (r *Rate) wait(n int) {
 	at := r.next
 	r.next = at.Add(time.Duration(float64(n) / r.bytesPerS * float64(time.Second)))
 	r.mu.Unlock()
-	time.Sleep(at.Sub(now))
+	return at
 }
 
 // smooth has the kernel spread each piece, where it can: else it leaves in one burst.
 func (r *Rate) smooth(conn *net.TCPConn) {
-	const slack = 1.25 // wait holds the mean
+	const slack = 1.25 // reserve holds the mean
 	capPacing(conn, uint64(r.bytesPerS*slack/float64(r.streams)))
 }

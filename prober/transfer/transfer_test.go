@@ -129,6 +129,28 @@ func TestARateIsKeptTogether(t *testing.T) {
 	}
 }
 
+// At a byte a second the second piece is due in half an hour.
+func TestAStopWakesASenderThatWaitsForItsRate(t *testing.T) {
+	near, _ := pair(t)
+	budget := wire.NewBudget(1 << 40)
+	s := NewSender(near, wire.DefaultChunkBytes, budget, NewRate(8, 1))
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run() }()
+	for s.Sent() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	s.Stop()
+	s.Stop() // by whoever else ends the run
+	select {
+	case err := <-ended:
+		if err != nil || s.Sent() != rateLeast || budget.Used() != rateLeast {
+			t.Errorf("ended with %v after %d bytes, %d of the budget: want the first piece of %d", err, s.Sent(), budget.Used(), rateLeast)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("it still waits")
+	}
+}
+
 func TestSendingAndReceivingAllocateNothing(t *testing.T) {
 	mallocs := func(n int64, rate *Rate) uint64 {
 		near, far := pair(t)

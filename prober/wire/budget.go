@@ -50,5 +50,8 @@ func (b *Budget) Left() int64 { return b.most - b.used.Load() }
 // Used is how much was taken.
 func (b *Budget) Used() int64 { return b.used.Load() }
 
+// Short says whether somebody asked for more than was left.
+func (b *Budget) Short() bool { return b.short.Load() }
+
 // Reached says whether the budget is used up, or somebody asked for more than was left.
-func (b *Budget) Reached() bool { return b.short.Load() || b.Left() <= 0 }
+func (b *Budget) Reached() bool { return b.Short() || b.Left() <= 0 }

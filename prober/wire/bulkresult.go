@@ -151,11 +151,12 @@ func (r *Run) validateBulk() error {
 		}
 	}
 	for i, l := range b.Levels {
-		sum := 0
+		sum, negative := 0, false
 		for _, n := range l.Bands {
 			sum += n
+			negative = negative || n < 0
 		}
-		if len(l.Bands) != len(BandEndsMS())+1 || sum != l.Requests || l.Requests < 0 || l.Bytes < 0 || l.CountedNS < 0 || !(l.BPS >= 0) {
+		if negative || len(l.Bands) != len(BandEndsMS())+1 || sum != l.Requests || l.Requests < 0 || l.Bytes < 0 || l.CountedNS < 0 || !(l.BPS >= 0) {
 			faults = append(faults, fmt.Errorf("bulk.levels[%d]: %d requests, of which %d in %d bands; want the same in %d", i, l.Requests, sum, len(l.Bands), len(BandEndsMS())+1))
 		}
 	}

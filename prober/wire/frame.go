@@ -32,7 +32,12 @@ var ErrFrame = errors.New("not a frame")
 // ReadFrame reads one frame into v, and not an octet more. io.EOF means that the stream ended
 // before it. Fields that v does not have are a fault: who asks for what this program does not know
 // has to hear so, not to get something else.
-func ReadFrame(r io.Reader, v any) error {
+func ReadFrame(r io.Reader, v any) error { return readFrame(r, v, MaxFrameBytes) }
+
+// ReadOpening is ReadFrame for an Opening, which a peer sends before it is known what it may have.
+func ReadOpening(r io.Reader, o *Opening) error { return readFrame(r, o, MaxOpeningBytes) }
+
+func readFrame(r io.Reader, v any, most uint32) error {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		if errors.Is(err, io.EOF) {
@@ -41,8 +46,8 @@ func ReadFrame(r io.Reader, v any) error {
 		return fmt.Errorf("reading a frame: %w", err)
 	}
 	n := binary.BigEndian.Uint32(head[:])
-	if n > MaxFrameBytes {
-		return fmt.Errorf("reading a frame: %w: it claims %d bytes, of at most %d", ErrFrame, n, MaxFrameBytes)
+	if n > most {
+		return fmt.Errorf("reading a frame: %w: it claims %d bytes, of at most %d", ErrFrame, n, most)
 	}
 	// As it comes, so that a claim alone costs nothing.
 	var body bytes.Buffer

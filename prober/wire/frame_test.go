@@ -76,6 +76,21 @@ func TestAFrameIsNeverTooLong(t *testing.T) {
 	}
 }
 
+func TestAnOpeningIsShort(t *testing.T) {
+	var longest bytes.Buffer
+	o := Opening{Role: RoleRequest, Index: MaxOutstanding, Spec: bulkSpecs["throughput"].spec}
+	if err := WriteFrame(&longest, o); err != nil {
+		t.Fatal(err)
+	}
+	var got Opening
+	if err := ReadOpening(&longest, &got); err != nil || got != o {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if err := ReadOpening(bytes.NewReader(binary.BigEndian.AppendUint32(nil, MaxOpeningBytes+1)), &got); !errors.Is(err, ErrFrame) {
+		t.Errorf("a claim of more than an opening has: %v", err)
+	}
+}
+
 // A claim of a mebibyte costs no mebibyte.
 func TestAClaimAloneCostsNothing(t *testing.T) {
 	claim := binary.BigEndian.AppendUint32(nil, MaxFrameBytes)

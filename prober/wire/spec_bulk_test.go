@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -85,5 +86,34 @@ func TestBulkOptionsAreHeldToTheirLimits(t *testing.T) {
 	latency := Spec{Kind: KindConnect, Count: 1, Interval: second, Timeout: second, Bulk: Bulk{MaxBytes: 1}}
 	if err := latency.Validate(); err == nil || !strings.Contains(err.Error(), "bulk: kind \"connect\" has no such options") {
 		t.Errorf("connect with a byte budget: %v", err)
+	}
+}
+
+// A reflector asks how long a run takes of whatever a peer sends it.
+func TestTheSpanOfASpecThatIsNotValidIsFoundSoon(t *testing.T) {
+	found := make(chan time.Duration, 1)
+	go func() {
+		found <- Spec{Kind: KindSaturate, Bulk: Bulk{Outstanding: math.MaxInt, Duration: second}}.Span()
+	}()
+	select {
+	case got := <-found:
+		if got != 11*second {
+			t.Errorf("%s, want that of the most levels there can be", got)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("not found in 20 s")
+	}
+}
+
+func TestTheBandsOfALevelAreCounts(t *testing.T) {
+	bands := make([]int, len(BandEndsMS())+1)
+	bands[0], bands[3] = 5, 7
+	r := Run{Kind: KindSaturate, Bulk: &BulkResult{Levels: []Level{{Requests: 12, Bands: bands}}}}
+	if err := r.validateBulk(); err != nil {
+		t.Error(err)
+	}
+	bands[0], bands[3] = -5, 17
+	if err := r.validateBulk(); err == nil {
+		t.Error("a band of -5 requests is taken")
 	}
 }

@@ -179,17 +179,55 @@ func TestWhatIsNoSamplesFileIsAnError(t *testing.T) {
 	}
 }
 
-// A damaged file, whatever it says of itself, is an error or is read, and never more.
-func FuzzDecodeSamples(f *testing.F) {
-	body, _ := encode(f, results("test", 50))
-	f.Add(body)
-	f.Add(body[:len(body)-9])
+// damaged is a file, its beginning, and n copies with a few octets that are others.
+func damaged(body []byte, n int) [][]byte {
+	out := [][]byte{body, body[:len(body)-9]}
 	rnd := rand.New(rand.NewPCG(1, 1))
-	for range 300 { // about one in seventy of these makes the library panic
+	for range n { // about one in seventy of these makes the library panic
 		b := slices.Clone(body)
 		for range 3 {
 			b[rnd.IntN(len(b))] = byte(rnd.IntN(256))
 		}
+		out = append(out, b)
+	}
+	return out
+}
+
+func sampleSeeds(t testing.TB) [][]byte {
+	t.Helper()
+	body, _ := encode(t, results("test", 50))
+	return damaged(body, 300)
+}
+
+func TestTheFuzzTargetsHaveTheirSeeds(t *testing.T) {
+	for _, c := range []struct {
+		target string
+		seeds  [][]byte
+		want   int
+		read   func([]byte) error
+	}{
+		{"FuzzDecodeSamples", sampleSeeds(t), 302, func(b []byte) error { _, err := DecodeSamples(b); return err }},
+		{"FuzzDecodeIntervals", intervalSeeds(t), 203, func(b []byte) error { _, err := DecodeIntervals(b); return err }},
+	} {
+		if len(c.seeds) != c.want {
+			t.Errorf("%s: %d seeds, want %d", c.target, len(c.seeds), c.want)
+		}
+		if err := c.read(c.seeds[0]); err != nil {
+			t.Errorf("%s: the first seed is to be a file that is read: %v", c.target, err)
+		}
+		if err := c.read(c.seeds[1]); err == nil {
+			t.Errorf("%s: a file without its end was read", c.target)
+		}
+	}
+	samples := intervalSeeds(t)[202]
+	if rows, err := DecodeIntervals(samples); err == nil {
+		t.Errorf("samples were read as %d intervals", len(rows))
+	}
+}
+
+// A damaged file, whatever it says of itself, is an error or is read, and never more.
+func FuzzDecodeSamples(f *testing.F) {
+	for _, b := range sampleSeeds(f) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -96,13 +96,16 @@ func TestEveryRoundOfAnAcceptedFileHasItsTime(t *testing.T) {
 	}
 }
 
+// bulkLines stand in a bulk probe of bulk.yaml in place of its max_bytes.
+func bulkLines() []string {
+	return []string{"max_bytes: 2GiB", "rate: 200Mbit", "users: 3\n    loops: 2", "direction: sideways", "duration: 1000h", "max_bytes: 1GB\n    rotate: true", "max_bytes: 1TiB\n    ramp: 10m"}
+}
+
 // A shorter notice than a file's worth: every rule on one line of a probe in bulk.yaml.
 func FuzzBulkProbe(f *testing.F) {
-	f.Add("max_bytes: 2GiB")
-	f.Add("rate: 200Mbit")
-	f.Add("users: 3\n    loops: 2")
-	f.Add("direction: sideways")
-	f.Add("duration: 1000h")
+	for _, line := range bulkLines() {
+		f.Add(line)
+	}
 	body := string(read(f, "bulk.yaml"))
 	f.Fuzz(func(t *testing.T, line string) {
 		c, err := Parse([]byte(strings.Replace(body, "max_bytes: 1.5GB", line, 1)))

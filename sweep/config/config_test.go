@@ -221,19 +221,35 @@ func TestProberIsFoundByItsID(t *testing.T) {
 	}
 }
 
-// Whatever is in a file, Parse returns a valid configuration or faults, and what it returns
-// can be planned: every probe has pairs and is due some day.
-func FuzzParse(f *testing.F) {
+// parseSeeds are every file that is refused, and every one that is not.
+func parseSeeds(t testing.TB) (out [][]byte) {
+	t.Helper()
 	files, err := filepath.Glob("testdata/bad/*.yaml")
-	if err != nil || len(files) == 0 {
-		f.Fatalf("no seeds: %v", err)
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, file := range append(files, "testdata/good.yaml", "testdata/least.yaml", "testdata/kinds.yaml", "testdata/bulk.yaml") {
 		b, err := os.ReadFile(file)
 		if err != nil {
-			f.Fatal(err)
+			t.Fatal(err)
 		}
-		f.Add(b)
+		out = append(out, b)
+	}
+	return out
+}
+
+func TestTheFuzzTargetsHaveTheirSeeds(t *testing.T) {
+	// Every rule that is added adds a file; none may go unnoticed.
+	if files, lines, texts := len(parseSeeds(t)), len(bulkLines()), len(scheduleSeeds()); files < 239 || lines != 7 || texts != 26 {
+		t.Errorf("%d files, %d lines and %d schedules; want at least 239, 7 and 26", files, lines, texts)
+	}
+}
+
+// Whatever is in a file, Parse returns a valid configuration or faults, and what it returns
+// can be planned: every probe has pairs and is due some day.
+func FuzzParse(f *testing.F) {
+	for _, body := range parseSeeds(f) {
+		f.Add(body)
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		c, err := Parse(body)

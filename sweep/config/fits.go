@@ -12,6 +12,8 @@ import (
 const (
 	maxTriedSlots  = 200 // a week of an hourly probe
 	maxTriedRounds = 4000
+	// maxUnfit is how many probes without a time are reported: what is done about these changes the others'.
+	maxUnfit = 5
 	// planSlack is how late a sweep may be planned for its rounds still to fit.
 	planSlack = time.Minute
 )
@@ -30,14 +32,13 @@ func (r *reader) fits(file section, valid *Config, entries []probeEntry) {
 		every.Probes[i].Rotate = false
 	}
 	c := &every
-	rounds, bytes := map[*Probe][][]Pair{}, map[*Probe]int64{}
-	entry := map[*Probe]*probeEntry{}
+	bytes, entry := map[*Probe]int64{}, map[*Probe]*probeEntry{}
 	for i := range c.Probes {
 		if p := &c.Probes[i]; p.Spec.Kind.IsBulk() {
-			rounds[p], entry[p] = c.Rounds(p), &entries[i]
-			bytes[p] = int64(len(c.Pairs(p))) * p.Spec.Bulk.MaxBytes
+			entry[p], bytes[p] = &entries[i], int64(len(c.Pairs(p)))*p.Spec.Bulk.MaxBytes
 		}
 	}
+	rounds := map[*Probe]int{} // laid out when they are needed: that takes long where there are many
 	reported := map[*Probe]bool{}
 	overspent := false
 	tried := 0
@@ -51,14 +52,17 @@ func (r *reader) fits(file section, valid *Config, entries []probeEntry) {
 				continue
 			}
 			due, sum = append(due, p), sum+bytes[p]
-			if reported[p] {
+			if reported[p] || len(reported) == maxUnfit || tried >= maxTriedRounds {
 				continue
+			}
+			if rounds[p] == 0 {
+				rounds[p] = len(c.Rounds(p))
 			}
 			for range rounds[p] {
 				tried++
 				if t.next(BulkTime(p.Spec)).IsZero() {
 					reported[p] = true
-					r.noTime(t, entry[p], slot, len(rounds[p]))
+					r.noTime(t, entry[p], slot, rounds[p])
 					break
 				}
 			}
@@ -90,21 +94,22 @@ func (r *reader) noTime(t *timetable, p *probeEntry, slot time.Time, rounds int)
 	fault := func(format string, args ...any) {
 		r.fault(p.scheduleLine, "%s.schedule %s: "+format, append([]any{p.at, quote(p.Schedule)}, args...)...)
 	}
-	if _, ok := t.gap(t.latency, takes, t.cursor.Add(maxTimetable)); ok {
+	if _, _, ok := t.gap(t.latency, takes, t.cursor.Add(maxTimetable)); ok {
 		fault("its %d rounds, of up to %s each, do not fit between the slot %s and the next one with bulk runs, whose runs begin at %s; take a rarer schedule, fewer pairs, or shorter runs",
 			rounds, takes, slot.Format(slotForm), t.until.Add(BulkGuard).Format(time.RFC3339))
 		return
 	}
-	for _, latency := range t.latency {
-		if _, ok := t.gap([]*Probe{latency}, takes, t.cursor.Add(maxTimetable)); !ok {
+	for i := range t.latency {
+		if _, _, ok := t.gap(t.latency[i:i+1], takes, t.cursor.Add(maxTimetable)); !ok {
+			latency := t.latency[i].probe
 			fault("a run takes up to %s, and probe %s (%s) leaves no gap of %s: its runs may begin until timing.late (%s) after they are due, and take up to %s; take a shorter timing.late, a rarer schedule for it, or shorter runs",
 				takes, quote(latency.Name), quote(latency.Schedule), takes, t.timing.Late, latency.Spec.Span())
 			return
 		}
 	}
 	names := make([]string, len(t.latency))
-	for i, p := range t.latency {
-		names[i] = quote(p.Name)
+	for i := range t.latency {
+		names[i] = quote(t.latency[i].probe.Name)
 	}
 	fault("a run takes up to %s, and the probes %s together leave no gap of %s; give them the same schedule, or take a shorter timing.late, rarer schedules, or shorter runs",
 		takes, strings.Join(names, ", "), takes)

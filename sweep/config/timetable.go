@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"time"
 
 	"isochrone/prober/wire"
@@ -81,10 +82,26 @@ func (c *Config) Timetable(slot, begin time.Time) (out []Round) {
 // timetable hands out times to one round after the other.
 type timetable struct {
 	timing  Timing
-	latency []*Probe
+	latency []occupant
 	cursor  time.Time     // nothing begins before it
 	until   time.Time     // everything is over by then
 	unfit   time.Duration // what takes as long finds no time any more; 0: everything has
+}
+
+// occupant is a latency probe as far as it keeps rounds away. To find out when a schedule is due next takes
+// as long as all the rest, so it is asked once a slot.
+type occupant struct {
+	probe *Probe
+	busy  time.Duration // how long after a slot its runs are over, the guard included
+	slot  time.Time     // the last answer of after; zero: none
+}
+
+// after is the first slot whose runs are not over at a time. Times may only grow from call to call.
+func (o *occupant) after(at time.Time) time.Time {
+	if over := at.Add(-o.busy); o.slot.IsZero() || !o.slot.After(over) {
+		o.slot = o.probe.Next(over)
+	}
+	return o.slot
 }
 
 func (c *Config) timetable(slot, begin time.Time) *timetable {
@@ -97,17 +114,13 @@ func (c *Config) timetable(slot, begin time.Time) *timetable {
 			}
 			continue
 		}
-		t.latency = append(t.latency, p)
-		if end := begin.Add(t.busy(p)); p.Due(slot) && end.After(t.cursor) {
+		o := occupant{probe: p, busy: c.Timing.Lead + c.Timing.Late + p.Spec.Span() + BulkGuard}
+		t.latency = append(t.latency, o)
+		if end := begin.Add(o.busy); p.Due(slot) && end.After(t.cursor) {
 			t.cursor = end
 		}
 	}
 	return t
-}
-
-// busy is how long after a slot a latency probe's runs are over, the guard included.
-func (t *timetable) busy(p *Probe) time.Duration {
-	return t.timing.Lead + t.timing.Late + p.Spec.Span() + BulkGuard
 }
 
 // next is when a round that takes a time begins; zero when there is none left for it.
@@ -115,33 +128,34 @@ func (t *timetable) next(takes time.Duration) time.Time {
 	if t.unfit > 0 && takes >= t.unfit {
 		return time.Time{}
 	}
-	start, ok := t.gap(t.latency, takes, t.until)
+	start, latency, ok := t.gap(t.latency, takes, t.until)
 	if !ok {
 		t.unfit = takes
 		return time.Time{}
 	}
+	t.latency = latency
 	t.cursor = start.Add(takes + BulkGuard)
 	return start
 }
 
 // gap is the first time from the cursor on at which none of the latency probes' runs may be under way
-// for as long as a round takes.
-func (t *timetable) gap(latency []*Probe, takes time.Duration, until time.Time) (start time.Time, ok bool) {
-	start = t.cursor
+// for as long as a round takes. then are the latency probes, with what they have answered up to it.
+func (t *timetable) gap(latency []occupant, takes time.Duration, until time.Time) (start time.Time, then []occupant, ok bool) {
+	start, then = t.cursor, slices.Clone(latency)
 	for moved := true; moved; {
 		moved = false
-		for _, p := range latency {
-			for {
-				slot := p.Next(start.Add(-t.busy(p))) // the first whose runs are not over by then
+		for i := range then {
+			for o := &then[i]; ; {
+				slot := o.after(start)
 				if slot.IsZero() || !slot.Add(t.timing.Lead-BulkGuard).Before(start.Add(takes)) {
 					break
 				}
-				start, moved = slot.Add(t.busy(p)), true
+				start, moved = slot.Add(o.busy), true
 				if start.Add(takes).After(until) {
-					return time.Time{}, false
+					return time.Time{}, nil, false
 				}
 			}
 		}
 	}
-	return start, !start.Add(takes).After(until)
+	return start, then, !start.Add(takes).After(until)
 }

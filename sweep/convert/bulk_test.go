@@ -153,7 +153,7 @@ func TestBulkFiguresThatCannotBeAreRefused(t *testing.T) {
 		"another kind's part":     {j, `"kind": "throughput"`, `"kind": "saturate"`, StageCheck, `runs[0].bulk.flows: kind "saturate" has none`},
 		"a latency kind":          {j, `"kind": "throughput"`, `"kind": "tcp"`, StageCheck, `bulk: kind "tcp" has none`},
 		"bands that do not add":   {x, `<band>4</band>`, `<band>5</band>`, StageCheck, "runs[1]"},
-		"a band below zero":       {x, `<band>4</band><band>6</band>`, `<band>-4</band><band>14</band>`, StageCheck, "runs[1].bulk.levels[0].bands[0]"},
+		"a band below zero":       {x, `<band>4</band><band>6</band>`, `<band>-4</band><band>14</band>`, StageCheck, "bulk.levels[0]"},
 		"a band too many":         {x, `<band>4</band>`, `<band>4</band><band>0</band>`, StageRead, "more than 12 elements <band>"},
 		"a band's half":           {x, `<band>4</band>`, `<band>4.5</band>`, StageRead, "runs[1].bulk.levels[0].bands[0]"},
 		"levels that fall":        {j, `"outstanding": 2,`, `"outstanding": 1,`, StageCheck, "runs[1].bulk.levels[1].outstanding"},

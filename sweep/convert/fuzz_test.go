@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,40 +51,65 @@ func xmlCanHold(d *wire.Document) bool {
 	return err == nil && !bytes.ContainsRune(b, '\uFFFD')
 }
 
-func FuzzJSON(f *testing.F) {
-	f.Add(golden(f, "v1.json"))
-	f.Add(golden(f, "v1-kinds.json"))
-	f.Add(golden(f, "v1-bulk.json"))
-	f.Add([]byte(`{"version":1}`))
-	for _, c := range refused(f) {
-		if len(c.body) < 1<<14 && bytes.HasPrefix(c.body, []byte("{")) {
-			f.Add(c.body)
+// seeds are documents, what is nearly one, and what is refused and begins as the target's documents do.
+func seeds(t testing.TB, begins string, bodies ...[]byte) [][]byte {
+	t.Helper()
+	refusals := refused(t)
+	for _, name := range slices.Sorted(maps.Keys(refusals)) {
+		if b := refusals[name].body; len(b) < 1<<14 && bytes.HasPrefix(b, []byte(begins)) {
+			bodies = append(bodies, b)
 		}
+	}
+	return bodies
+}
+
+func jsonSeeds(t testing.TB) [][]byte {
+	return seeds(t, "{", golden(t, "v1.json"), golden(t, "v1-kinds.json"), golden(t, "v1-bulk.json"), []byte(`{"version":1}`))
+}
+
+func xmlSeeds(t testing.TB) [][]byte {
+	return seeds(t, "<", golden(t, "v1.xml"), golden(t, "v1-kinds.xml"), golden(t, "v1-bulk.xml"), []byte(`<isochrone_document version="1"/>`))
+}
+
+func gzipSeeds(t testing.TB) [][]byte {
+	return seeds(t, string(gzipMagic), pack(t, golden(t, "v1.json")), pack(t, golden(t, "v1.xml")), pack(t, golden(t, "v1-bulk.json")), pack(t, nil))
+}
+
+func TestTheFuzzTargetsHaveTheirSeeds(t *testing.T) {
+	for _, c := range []struct {
+		target         string
+		seeds          [][]byte
+		want, accepted int
+	}{{"FuzzJSON", jsonSeeds(t), 36, 3}, {"FuzzXML", xmlSeeds(t), 33, 3}, {"FuzzGzip", gzipSeeds(t), 9, 3}} {
+		accepted := 0
+		for _, b := range c.seeds {
+			if _, err := Document(b); err == nil {
+				accepted++
+			}
+		}
+		if len(c.seeds) != c.want || accepted != c.accepted {
+			t.Errorf("%s: %d seeds, of which %d are documents; want %d and %d", c.target, len(c.seeds), accepted, c.want, c.accepted)
+		}
+	}
+}
+
+func FuzzJSON(f *testing.F) {
+	for _, b := range jsonSeeds(f) {
+		f.Add(b)
 	}
 	f.Fuzz(holds)
 }
 
 func FuzzXML(f *testing.F) {
-	f.Add(golden(f, "v1.xml"))
-	f.Add(golden(f, "v1-kinds.xml"))
-	f.Add(golden(f, "v1-bulk.xml"))
-	f.Add([]byte(`<isochrone_document version="1"/>`))
-	for _, c := range refused(f) {
-		if len(c.body) < 1<<14 && bytes.HasPrefix(c.body, []byte("<")) {
-			f.Add(c.body)
-		}
+	for _, b := range xmlSeeds(f) {
+		f.Add(b)
 	}
 	f.Fuzz(holds)
 }
 
 func FuzzGzip(f *testing.F) {
-	f.Add(pack(f, golden(f, "v1.json")))
-	f.Add(pack(f, golden(f, "v1.xml")))
-	f.Add(pack(f, nil))
-	for _, c := range refused(f) {
-		if len(c.body) < 1<<14 && bytes.HasPrefix(c.body, gzipMagic) {
-			f.Add(c.body)
-		}
+	for _, b := range gzipSeeds(f) {
+		f.Add(b)
 	}
 	f.Fuzz(holds)
 }

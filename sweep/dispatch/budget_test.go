@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"isochrone/prober/wire"
+	"isochrone/sweep/config"
 	"isochrone/sweep/dispatch"
 	"isochrone/sweep/dispatch/storetest"
 	"isochrone/sweep/plan"
@@ -114,6 +115,30 @@ func TestAPlanWithoutAHeaderCountsAgainstTheMonth(t *testing.T) {
 	sweepAt(t, b, d, at)
 	if p, failures := planned(t, b, at); p.BulkBytes() != 3e9 || failures[wire.FailureBudget] != 3 {
 		t.Errorf("planned %d bytes, failures %v: want what is left of 15GB after 12", p.BulkBytes(), failures)
+	}
+}
+
+// A configuration that is pushed while bulk runs are under way knows nothing of them, and nobody is in two
+// all the same.
+func TestABulkSlotWaitsForTheRunsOfAnother(t *testing.T) {
+	b := bulkBench(t)
+	d := b.dispatcher()
+	sweepAt(t, b, d, slot)
+	earlier, _ := planned(t, b, slot)
+	b.store.SetConfig([]byte(strings.Replace(bulkConfiguration, `schedule: "20 * * * *"`, `schedule: "21 * * * *"`, 1)))
+	at := slot.Add(time.Minute)
+	if until := earlier.BulkUntil(); !until.After(at.Add(time.Minute)) {
+		t.Fatalf("the first slot's runs are over at %s, before the second's could begin", until)
+	}
+	sweepAt(t, b, d, at)
+	later, failures := planned(t, b, at)
+	for i := range later.Assignments {
+		if start := later.Assignments[i].Start; start.Before(earlier.BulkUntil().Add(config.BulkGuard)) {
+			t.Errorf("a run begins at %s, and those of the slot before are over at %s", start, earlier.BulkUntil())
+		}
+	}
+	if failures[""] != 6 || later.BulkBytes() != 6e9 {
+		t.Errorf("planned %d bytes, failures %v", later.BulkBytes(), failures)
 	}
 }
 

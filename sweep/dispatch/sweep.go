@@ -74,15 +74,16 @@ func (d *Dispatcher) plan(ctx context.Context, slot time.Time, report *Report) (
 			report.Down++
 		}
 	}
-	spent, err := d.spent(ctx, slot, due)
+	others, err := d.otherBulk(ctx, slot, due)
 	if err != nil {
 		return nil, err
 	}
-	p, err := plan.Make(plan.Input{Config: c, ConfigHash: hash, Slot: slot, Now: d.Now(), Seed: d.NewSeed(), Targets: targets, Spent: spent})
+	p, err := plan.Make(plan.Input{Config: c, ConfigHash: hash, Slot: slot, Now: d.Now(), Seed: d.NewSeed(), Targets: targets,
+		Spent: others.spent, BulkUntil: others.until})
 	if err != nil {
 		return nil, fmt.Errorf("planning slot %q: %w", wire.SlotName(slot), err)
 	}
-	d.overBudget(c, p, spent, report)
+	d.overBudget(c, p, others.spent, report)
 	return d.store(ctx, p, report)
 }
 

@@ -71,6 +71,9 @@ func matchRun(r *wire.Run, a *plan.Assignment, planned *plan.Run) error {
 	if err := matchBulk(r.Bulk, a.Spec); err != nil {
 		return err
 	}
+	if err := matchMessages(r, a.Spec); err != nil {
+		return err
+	}
 	if r.Address != "" || r.Counts.Sent > 0 || r.Bulk != nil { // else it was not made, and need not say
 		if err := planned.CheckMeasured(r.Kind, r.Address); err != nil {
 			return err

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"time"
 
 	"isochrone/prober/wire"
 	"isochrone/sweep/config"
@@ -9,7 +10,7 @@ import (
 
 // What a bulk run's detail says that is not to be made.
 const (
-	noTime    = "there was no time for it any more before the next slot with bulk runs: the sweep was planned late"
+	noTime    = "there was no time for it any more before the next slot with bulk runs: the sweep was planned late, or an earlier one's bulk runs took until then"
 	sweepUsed = "the run may send %s, and of the %s that a sweep may send (budget.sweep) %s are planned already"
 	monthUsed = "the run may send %s, and of the %s that a month may send (budget.month) %s are planned already"
 )
@@ -21,7 +22,7 @@ func (in Input) assignBulk(p *Plan) error {
 	type series struct{ source, probe string }
 	parts := map[series]int{}
 	var planned int64
-	for _, round := range in.Config.Timetable(in.Slot, in.begin()) {
+	for _, round := range in.Config.Timetable(in.Slot, in.bulkBegin()) {
 		for _, pair := range round.Pairs {
 			run, err := in.run(round.Probe, pair)
 			if err != nil {
@@ -51,6 +52,16 @@ func (in Input) assignBulk(p *Plan) error {
 		}
 	}
 	return nil
+}
+
+// bulkBegin is begin, or later, so that the first round begins the guard after the bulk runs of other
+// slots are over.
+func (in Input) bulkBegin() time.Time {
+	begin := in.begin()
+	if free := in.BulkUntil.Add(config.BulkGuard - in.Config.Timing.Lead); free.After(begin) {
+		return free.UTC()
+	}
+	return begin
 }
 
 func used(form string, most, budget, planned int64) string {

@@ -28,6 +28,9 @@ type Input struct {
 	Targets map[string]Target
 	// Spent is what other slots of the same month planned to send by bulk runs, in bytes.
 	Spent int64
+	// BulkUntil is when the bulk runs of other slots that are planned already are over; zero where there are
+	// none. A configuration keeps its own slots apart; these may have been planned from another.
+	BulkUntil time.Time
 }
 
 // Target is what is known of a prober or an endpoint.
@@ -151,13 +154,33 @@ func (in Input) assign(p *Plan, probe *config.Probe) error {
 func (in Input) assignment(p *Plan, probe *config.Probe, source string, part int) Assignment {
 	t := in.Config.Timing
 	start := in.begin().Add(t.Lead)
-	latest := start.Add(t.Late)
+	latest := in.latest(start)
 	deadline := latest.Add(probe.Spec.Span() + probe.Spec.Timeout + connectMargin)
 	return Assignment{
 		ID:     wire.AssignmentID(p.Environment, p.Slot, source, probe.Name, part),
 		Source: source, Probe: probe.Name, Part: part, Spec: probe.Spec,
 		Start: start, LatestStart: latest, Deadline: deadline, Expires: deadline.Add(t.Grace),
 	}
+}
+
+// latest is how late a latency run may begin that is to begin at start. Where there are bulk probes it is
+// no later for a sweep that was planned late: the rounds of other slots lie where the runs of this one
+// would be over if it had been planned at its slot (config.Timetable). One that comes after all of that
+// begins at once or not at all.
+func (in Input) latest(start time.Time) time.Time {
+	t := in.Config.Timing
+	latest := start.Add(t.Late)
+	if !slices.ContainsFunc(in.Config.Probes, func(p config.Probe) bool { return p.Spec.Kind.IsBulk() }) {
+		return latest
+	}
+	bound := in.Slot.Add(t.Lead + t.Late).UTC()
+	if soon := start.Add(config.BulkGuard); soon.After(bound) {
+		bound = soon
+	}
+	if bound.Before(latest) {
+		return bound
+	}
+	return latest
 }
 
 // begin is the slot, or now where that is later: to the millisecond, and without the monotonic

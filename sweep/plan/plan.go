@@ -4,6 +4,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"isochrone/prober/wire"
@@ -94,6 +95,18 @@ func (p *Plan) BulkBytes() (sum int64) {
 		}
 	}
 	return sum
+}
+
+// BulkUntil is when the plan's bulk runs that are to be made are over; zero where there are none.
+func (p *Plan) BulkUntil() (last time.Time) {
+	for i := range p.Assignments {
+		a := &p.Assignments[i]
+		made := a.Spec.Kind.IsBulk() && slices.ContainsFunc(a.Runs, func(r Run) bool { return r.Failure == "" })
+		if made && a.Deadline.After(last) {
+			last = a.Deadline
+		}
+	}
+	return last
 }
 
 // Deadline is when the last assignment ends.

@@ -66,14 +66,29 @@ func bulkOf(b *summary.Bulk) Bulk {
 	}
 }
 
+// streamOf leaves out what the run could not know: the delays and the backlog when the target told nothing
+// of them, which is when their bound is zero as no comparison of two clocks is; a rate of one message, or of
+// all at once; and what would follow from it.
 func streamOf(s *wire.StreamResult) Stream {
 	if s == nil {
 		return Stream{}
 	}
+	out := Stream{Messages: &s.Messages}
+	if s.SourceRate > 0 {
+		out.SourceRate = &s.SourceRate
+	}
+	if s.ReceiverRate > 0 {
+		out.ReceiverRate = &s.ReceiverRate
+	}
 	whole := func(ns int64) *float64 { v := float64(ns) / 1000; return &v }
-	return Stream{SourceRate: &s.SourceRate, ReceiverRate: &s.ReceiverRate, Messages: &s.Messages, MaxBacklog: &s.MaxBacklog,
-		DelayP50US: whole(s.DelayP50NS), DelayP99US: whole(s.DelayP99NS), DelayLastUS: whole(s.DelayLastNS), DelayBoundUS: whole(s.DelayBoundNS),
-		PredictedLastUS: whole(s.PredictedLastNS)}
+	if s.Messages > 0 && s.DelayBoundNS > 0 {
+		out.MaxBacklog = &s.MaxBacklog
+		out.DelayP50US, out.DelayP99US, out.DelayLastUS, out.DelayBoundUS = whole(s.DelayP50NS), whole(s.DelayP99NS), whole(s.DelayLastNS), whole(s.DelayBoundNS)
+	}
+	if s.SourceRate > 0 && s.ReceiverRate > 0 {
+		out.PredictedLastUS = whole(s.PredictedLastNS)
+	}
+	return out
 }
 
 // bulkFields are what the kinds that load the network have.
@@ -103,21 +118,21 @@ var bulkFields = []field[Row]{
 	number("ramp_us", "µs", "the beginning that the rates leave out", func(r *Row) **float64 { return &r.Bulk.Throughput.RampUS }),
 	number("ramp_bytes", "bytes", "payload received in it", func(r *Row) **float64 { return &r.Bulk.Throughput.RampBytes }),
 	maybeCount("saturate_knee_outstanding", "requests", "most requests under way before p99 doubled from one level to the next; absent where it never did", func(r *Row) **int { return &r.Bulk.Saturation.KneeOutstanding }),
-	maybeCount("saturate_best_outstanding", "requests", "requests under way at the level that moved the most payload a second", func(r *Row) **int { return &r.Bulk.Saturation.BestOutstanding }),
+	maybeCount("saturate_best_outstanding", "requests", "requests under way at the level that moved the most payload a second; one that was cut to less than half the time of the one before does not count", func(r *Row) **int { return &r.Bulk.Saturation.BestOutstanding }),
 	number("saturate_best_bps", "bit/s", "payload at that level", func(r *Row) **float64 { return &r.Bulk.Saturation.BestBPS }),
 	number("saturate_best_p50_us", "µs", "median response time at that level", func(r *Row) **float64 { return &r.Bulk.Saturation.BestP50US }),
 	number("saturate_best_p99_us", "µs", "99 % quantile of the response time at that level", func(r *Row) **float64 { return &r.Bulk.Saturation.BestP99US }),
-	number("stream_source_per_s", "1/s", "messages a second that left the source (A)", func(r *Row) **float64 { return &r.Bulk.Stream.SourceRate }),
-	number("stream_receiver_per_s", "1/s", "messages a second that the target took (B)", func(r *Row) **float64 { return &r.Bulk.Stream.ReceiverRate }),
+	number("stream_source_per_s", "1/s", "messages a second that joined the source's queue (A); absent where all did at once", func(r *Row) **float64 { return &r.Bulk.Stream.SourceRate }),
+	number("stream_receiver_per_s", "1/s", "messages a second that the target took (B); absent for fewer than two", func(r *Row) **float64 { return &r.Bulk.Stream.ReceiverRate }),
 	maybeCount("stream_message_count", "messages", "messages that the target took", func(r *Row) **int { return &r.Bulk.Stream.Messages }),
-	number("stream_delay_p50_us", "µs", "median from when a message was due to when the target took it, no further than stream_delay_bound_us from the truth", func(r *Row) **float64 { return &r.Bulk.Stream.DelayP50US }),
+	number("stream_delay_p50_us", "µs", "median from when a message was due to when the target took it, no further than stream_delay_bound_us from the truth; absent, as all delays and the backlog, where the target did not tell", func(r *Row) **float64 { return &r.Bulk.Stream.DelayP50US }),
 	number("stream_delay_p99_us", "µs", "99 % quantile of that", func(r *Row) **float64 { return &r.Bulk.Stream.DelayP99US }),
 	number("stream_delay_last_us", "µs", "that of the last message", func(r *Row) **float64 { return &r.Bulk.Stream.DelayLastUS }),
 	number("stream_delay_bound_us", "µs", "bound on the error of the clocks' offset in the delays", func(r *Row) **float64 { return &r.Bulk.Stream.DelayBoundUS }),
-	number("stream_predicted_last_us", "µs", "N/B − N/A: what a queue that fills at A and empties at B makes of the last delay, beside the path's own", func(r *Row) **float64 { return &r.Bulk.Stream.PredictedLastUS }),
+	number("stream_predicted_last_us", "µs", "N/B − N/A: what a queue that fills at A and empties at B makes of the last delay, beside the path's own; absent without A or B", func(r *Row) **float64 { return &r.Bulk.Stream.PredictedLastUS }),
 	maybeCount("stream_max_backlog_count", "messages", "most messages that were due or sent and not yet taken", func(r *Row) **int { return &r.Bulk.Stream.MaxBacklog }),
 	maybeCount("load_user_count", "users", "users that asked at the same time, each one request after the other", func(r *Row) **int { return &r.Bulk.Load.Users }),
-	number("load_requests_per_s", "1/s", "answered requests over the time from the first to the last answer", func(r *Row) **float64 { return &r.Bulk.Load.RequestsPerS }),
+	number("load_requests_per_s", "1/s", "answered requests over the time from when the first was sent to the last answer", func(r *Row) **float64 { return &r.Bulk.Load.RequestsPerS }),
 	number("load_network_p50_us", "µs", "median of round trip − the server's own time, which is server_p50_us", func(r *Row) **float64 { return &r.Bulk.Load.NetworkP50US }),
 	number("load_network_p99_us", "µs", "99 % quantile of that", func(r *Row) **float64 { return &r.Bulk.Load.NetworkP99US }),
 	maybeCount("load_below_rtt_count", "samples", "as http_below_rtt_count", func(r *Row) **int { return &r.Bulk.Load.BelowRTT }),

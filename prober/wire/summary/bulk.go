@@ -39,8 +39,8 @@ type Saturation struct {
 	// KneeOutstanding is the most requests under way before p99 doubled from one level to the next; null
 	// where it never did.
 	KneeOutstanding *int
-	// The level that moved the most payload a second, of equal ones the first. Response times are
-	// nanoseconds.
+	// The level that moved the most payload a second, of equal ones the first. One that was cut to less than
+	// half the time of the one before is too short to tell. Response times are nanoseconds.
 	BestOutstanding           *int
 	BestBPS, BestP50, BestP99 *float64
 }
@@ -130,7 +130,8 @@ func saturationOf(levels []wire.Level) (out Saturation) {
 	for i := range levels {
 		l := &levels[i]
 		bps := rate(l.Bytes, l.CountedNS)
-		if bps == nil || l.Requests == 0 {
+		cut := i > 0 && l.CountedNS < levels[i-1].CountedNS/2
+		if bps == nil || l.Requests == 0 || cut {
 			continue
 		}
 		if out.BestBPS == nil || *bps > *out.BestBPS {

@@ -53,6 +53,11 @@ func TestSaturationFindsTheBestLevelAndTheKnee(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
+	cut := level(4, 1, 500, 150) // the budget was used up after a tenth of a second: 40 kbit/s, of one request
+	cut.CountedNS = 1e8
+	if got := of(level(1, 10, 1_000, 100), level(2, 20, 2_000, 150), cut); *got.BestOutstanding != 2 || *got.BestBPS != 16_000 {
+		t.Errorf("a level that was cut: %d at %v bit/s is the best", *got.BestOutstanding, *got.BestBPS)
+	}
 	if got := of(level(1, 10, 1_000, 100), level(2, 20, 2_000, 199)); got.KneeOutstanding != nil || *got.BestOutstanding != 2 {
 		t.Errorf("p99 never doubled: %+v", got)
 	}
