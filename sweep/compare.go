@@ -37,8 +37,9 @@ func newCompare(s *session) *cobra.Command {
 --paths A,B takes each pair of probers, and of it the slots in which both paths were measured: the
 same pair, the same slot, A − B. The difference is the Hodges-Lehmann estimate, the median of the
 means of all two differences, and its interval inverts Wilcoxon's signed-rank test; it needs no
-normal distribution. A second table has each path's own samples: of one run as its row has them, of
-several from their merged histograms.
+normal distribution. In the row of all pairs a slot counts once, with the median of its pairs. A
+second table has each path's own samples: of one run as its row has them, of several from their
+merged histograms.
 
 --by groups runs by the size of the source's machine, the source's region, the probe or the path:
 the median of each group with its interval by order statistics, and its shift above the base, the

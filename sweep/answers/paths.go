@@ -33,7 +33,8 @@ type ProbeDifference struct {
 	Kind      wire.Kind
 	Statistic Statistic
 	Pairs     []PairDifference
-	// All is of the slots of all pairs together, without the paths' own figures.
+	// All is of all pairs together, without the paths' own figures. What befalls the network in a
+	// slot befalls many pairs, which are therefore one observation: the median of their values.
 	All PairDifference
 }
 
@@ -85,7 +86,7 @@ func ReadPathDifferences(ctx context.Context, from RunRows, q PathQuery) (*PathD
 		pooled[e.probe].add(m)
 	}
 	for i := range out.Probes {
-		out.Probes[i].All = pooled[out.Probes[i].Probe].difference()
+		out.Probes[i].All = pooled[out.Probes[i].Probe].bySlot().difference()
 	}
 	return out, nil
 }
@@ -157,6 +158,7 @@ func readSide(ctx context.Context, from RunRows, q tables.RunQuery, s Statistic)
 
 // matched are the values of slots that two series share.
 type matched struct {
+	slots             []int64 // Unix seconds
 	a, b, differences []float64
 	onlyA, onlyB      int
 }
@@ -171,6 +173,7 @@ func match(a, b []value) *matched {
 		case a[0].slot < b[0].slot:
 			m.onlyB, b = m.onlyB+1, b[1:]
 		default:
+			m.slots = append(m.slots, a[0].slot)
 			m.a, m.b, m.differences = append(m.a, a[0].is), append(m.b, b[0].is), append(m.differences, a[0].is-b[0].is)
 			a, b = a[1:], b[1:]
 		}
@@ -180,8 +183,31 @@ func match(a, b []value) *matched {
 }
 
 func (m *matched) add(o *matched) {
+	m.slots = append(m.slots, o.slots...)
 	m.a, m.b, m.differences = append(m.a, o.a...), append(m.b, o.b...), append(m.differences, o.differences...)
 	m.onlyA, m.onlyB = m.onlyA+o.onlyA, m.onlyB+o.onlyB
+}
+
+// bySlot makes one observation of those of a slot: their medians.
+func (m *matched) bySlot() *matched {
+	of := map[int64][]int{}
+	for i, slot := range m.slots {
+		of[slot] = append(of[slot], i)
+	}
+	out := &matched{onlyA: m.onlyA, onlyB: m.onlyB}
+	for _, slot := range slices.Sorted(maps.Keys(of)) {
+		median := func(values []float64) float64 {
+			var here []float64
+			for _, i := range of[slot] {
+				here = append(here, values[i])
+			}
+			e, _ := trend.Median(here)
+			return e.Value
+		}
+		out.slots = append(out.slots, slot)
+		out.a, out.b, out.differences = append(out.a, median(m.a)), append(out.b, median(m.b)), append(out.differences, median(m.differences))
+	}
+	return out
 }
 
 func (m *matched) difference() PairDifference {

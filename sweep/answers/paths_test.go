@@ -74,8 +74,9 @@ func TestPathsAreComparedSlotBySlot(t *testing.T) {
 	if n := p.Pairs[0]; n.Slots != 1 || n.Difference.Value != 2_000 || n.Difference.Low != nil {
 		t.Errorf("one slot: %+v", n.Difference)
 	}
-	if p.All.Slots != 9 || p.All.OnlyA != 1 {
-		t.Errorf("all: %+v", p.All)
+	// Both pairs of slot 0 are one observation, 1.08 ms; the others are westeurope's, 0.17 to 0.23 ms.
+	if d := p.All.Difference; p.All.Slots != 8 || p.All.OnlyA != 1 || d == nil || math.Abs(d.Value-205) > 1e-6 || !near(p.All.MedianB, (24_650+27_300)/2, 1e-6) {
+		t.Errorf("all: %+v, difference %+v", p.All, d)
 	}
 }
 
