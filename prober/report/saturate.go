@@ -186,8 +186,9 @@ func (d Saturate) bands(w *bytes.Buffer) {
 // verdict says where the knee is, and what was the most.
 func (d Saturate) verdict(w *bytes.Buffer) {
 	best := d.Levels[0]
-	for _, l := range d.Levels {
-		if l.PayloadBPS > best.PayloadBPS {
+	for i, l := range d.Levels {
+		short := i > 0 && 2*l.CountedUS < d.Levels[i-1].CountedUS // cut to where its rate says nothing
+		if !short && l.PayloadBPS > best.PayloadBPS {
 			best = l
 		}
 	}

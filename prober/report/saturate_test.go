@@ -221,3 +221,15 @@ func TestALevelThatWasCutShortShowsNoKnee(t *testing.T) {
 		t.Errorf("half a level shows something:\n%s", text)
 	}
 }
+
+func TestALevelThatIsTooShortIsNotTheBest(t *testing.T) {
+	in := saturated()
+	last := &in.Run.Bulk.Levels[2]
+	if text := string(SaturateOf(in).Text()); !strings.Contains(text, "with 4 outstanding\n") {
+		t.Errorf("the whole level is not the best:\n%s", text)
+	}
+	last.CountedNS = 2e9
+	if text := string(SaturateOf(in).Text()); !strings.Contains(text, "Mbit/s with 2 outstanding\n") {
+		t.Errorf("two of five seconds are taken for the best:\n%s", text)
+	}
+}
