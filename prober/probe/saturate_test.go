@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -253,13 +254,16 @@ func TestTheMixOfReadsAndWritesIsExact(t *testing.T) {
 
 func TestTheRunStopsWhereP99Doubles(t *testing.T) {
 	const size = 64
-	// Whoever is served, is so for 5 ms; two at a time wait for each other, four three times as long.
-	var one sync.Mutex
+	// Two at a time are served in 5 ms, and more than two in 150: far more than what a busy machine adds.
+	var under atomic.Int32
 	address := scripted(t, hold, func(c *net.TCPConn) {
 		answerTransfers(c, size, func(uint64, bool) bool {
-			one.Lock()
-			defer one.Unlock()
-			time.Sleep(5 * time.Millisecond)
+			takes := 5 * time.Millisecond
+			if under.Add(1) > 2 {
+				takes = 150 * time.Millisecond
+			}
+			time.Sleep(takes)
+			under.Add(-1)
 			return true
 		})
 	})
@@ -267,8 +271,8 @@ func TestTheRunStopsWhereP99Doubles(t *testing.T) {
 	validBulk(t, run)
 	levels := run.Bulk.Levels
 	knee, bent := wire.Knee(levels)
-	if !bent || len(levels) > 5 || knee != len(levels)-2 {
-		t.Errorf("%d levels, knee at %d (%v); want it early: one request is served at a time", len(levels), knee, bent)
+	if !bent || len(levels) > 3 || knee != len(levels)-2 {
+		t.Errorf("%d levels, knee at %d (%v); want it where four are under way, or before", len(levels), knee, bent)
 	}
 }
 
