@@ -143,7 +143,7 @@ func (b *bandwidth) make(ctx context.Context, t *terminal) error {
 		Provenance: wire.Provenance{ProberVersion: version, ClockErrorNS: clockErrorNS(), CPUStealRatio: stealSince(before, readCPUTimes())},
 		Samples:    (b.flags.json || b.flags.xml) && !b.flags.noIntervals,
 	})
-	if err := b.print(t, d); err != nil {
+	if err := printFigures(t, b.flags.json, b.flags.xml, d); err != nil {
 		return err
 	}
 	if !counted(run) {
@@ -161,27 +161,6 @@ func (b *bandwidth) make(ctx context.Context, t *terminal) error {
 // nothing to count.
 func counted(run wire.Run) bool {
 	return run.Bulk != nil && slices.ContainsFunc(run.Bulk.Flows, func(f wire.Flow) bool { return f.CountedNS > 0 })
-}
-
-// print prints the figures in the form that was asked for.
-func (b *bandwidth) print(t *terminal, d report.Bandwidth) error {
-	var out []byte
-	var err error
-	switch {
-	case b.flags.json:
-		out, err = d.JSON()
-	case b.flags.xml:
-		out, err = d.XML()
-	default:
-		out = d.Text()
-	}
-	if err == nil {
-		_, err = t.stdout.Write(out)
-	}
-	if err != nil {
-		return failed("", "printing the figures: %w", err)
-	}
-	return nil
 }
 
 // request is the run to make, at once.

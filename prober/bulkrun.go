@@ -71,13 +71,6 @@ func oneTarget(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// printable is a document of figures.
-type printable interface {
-	Text() []byte
-	JSON() ([]byte, error)
-	XML() ([]byte, error)
-}
-
 // bulkRun is one run that was asked for.
 type bulkRun struct {
 	flags    *bulkFlags
@@ -85,7 +78,7 @@ type bulkRun struct {
 	spec     wire.Spec
 	secret   []byte
 	warning  string
-	document func(report.Input) printable
+	document func(report.Input) figures
 	progress func(probe.Progress) string // how far it is, in words
 }
 
@@ -141,7 +134,7 @@ func (r *bulkRun) make(ctx context.Context, t *terminal) error {
 		Target: r.target.given, Spec: r.spec, Run: run, Interrupted: ctx.Err() != nil,
 		Provenance: wire.Provenance{ProberVersion: version, ClockErrorNS: clockErrorNS(), CPUStealRatio: stealSince(before, readCPUTimes())},
 	})
-	if err := r.print(t, d); err != nil {
+	if err := printFigures(t, r.flags.json, r.flags.xml, d); err != nil {
 		return err
 	}
 	if run.Failure != "" {
@@ -164,25 +157,6 @@ func (r *bulkRun) request(address string, now time.Time) (probe.Request, error) 
 		Target: "target", Path: "public", Spec: r.spec, Address: address, Session: id, Key: key,
 		PlannedStart: now, First: now, Deadline: now.Add(r.spec.Span() + openingBound),
 	}, nil
-}
-
-func (r *bulkRun) print(t *terminal, d printable) (err error) {
-	out := []byte(nil)
-	switch {
-	case r.flags.json:
-		out, err = d.JSON()
-	case r.flags.xml:
-		out, err = d.XML()
-	default:
-		out = d.Text()
-	}
-	if err == nil {
-		_, err = t.stdout.Write(out)
-	}
-	if err != nil {
-		return failed("", "printing the figures: %w", err)
-	}
-	return nil
 }
 
 // bulkDisplay shows how far a run is: a bar on a terminal, a line from time to time elsewhere.

@@ -131,7 +131,7 @@ func (l *load) make(ctx context.Context, t *terminal) error {
 		Provenance: wire.Provenance{ProberVersion: version, ClockErrorNS: clockErrorNS(), CPUStealRatio: stealSince(before, readCPUTimes())},
 		Samples:    (l.flags.json || l.flags.xml) && !l.flags.noSamples,
 	})
-	if err := l.print(t, d); err != nil {
+	if err := printFigures(t, l.flags.json, l.flags.xml, d); err != nil {
 		return err
 	}
 	if run.Counts.Received == 0 {
@@ -158,25 +158,4 @@ func (l *load) request(address string, now time.Time) (probe.Request, error) {
 		}
 	}
 	return req, nil
-}
-
-// print prints the figures in the form that was asked for.
-func (l *load) print(t *terminal, d report.Load) error {
-	var out []byte
-	var err error
-	switch {
-	case l.flags.json:
-		out, err = report.LoadJSON(d)
-	case l.flags.xml:
-		out, err = report.LoadXML(d)
-	default:
-		out = report.LoadText(d)
-	}
-	if err == nil {
-		_, err = t.stdout.Write(out)
-	}
-	if err != nil {
-		return failed("", "printing the figures: %w", err)
-	}
-	return nil
 }

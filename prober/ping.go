@@ -148,7 +148,7 @@ func (p *ping) make(ctx context.Context, t *terminal) error {
 		Provenance: wire.Provenance{ProberVersion: version, ClockErrorNS: clockErrorNS(), CPUStealRatio: stealSince(before, readCPUTimes())},
 		Histogram:  p.flags.histogram, Samples: (p.flags.json || p.flags.xml) && !p.flags.noSamples,
 	})
-	if err := p.print(t, d); err != nil {
+	if err := printFigures(t, p.flags.json, p.flags.xml, d); err != nil {
 		return err
 	}
 	if outlived && run.Counts.Sent < p.spec.Count {
@@ -199,27 +199,6 @@ func (p *ping) endAfter(observe func(probe.Reply), stop func()) func(probe.Reply
 // endAnyway is after how long a run ends in which nothing is heard.
 func (p *ping) endAnyway() time.Duration {
 	return openingBound + time.Duration(p.spec.Warmup+1)*p.spec.Timeout + p.stop
-}
-
-// print prints the figures in the form that was asked for.
-func (p *ping) print(t *terminal, d report.Document) error {
-	var out []byte
-	var err error
-	switch {
-	case p.flags.json:
-		out, err = report.JSON(d)
-	case p.flags.xml:
-		out, err = report.XML(d)
-	default:
-		out = report.Text(d)
-	}
-	if err == nil {
-		_, err = t.stdout.Write(out)
-	}
-	if err != nil {
-		return failed("", "printing the figures: %w", err)
-	}
-	return nil
 }
 
 // request is the run to make. It begins now, or as soon after as its session may be open.

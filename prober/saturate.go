@@ -51,7 +51,7 @@ func newSaturate(t *terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r.document = func(in report.Input) printable { return report.SaturateOf(in) }
+			r.document = func(in report.Input) figures { return report.SaturateOf(in) }
 			r.progress = func(p probe.Progress) string {
 				return fmt.Sprintf("%d outstanding, %d requests, %s", p.Outstanding, p.Requests, report.Bytes(p.UpBytes+p.DownBytes))
 			}

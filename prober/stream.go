@@ -50,7 +50,7 @@ func newStream(t *terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r.document = func(in report.Input) printable { return report.StreamOf(in) }
+			r.document = func(in report.Input) figures { return report.StreamOf(in) }
 			r.progress = func(p probe.Progress) string {
 				return fmt.Sprintf("%d messages taken, backlog %d", p.Requests, p.Backlog)
 			}

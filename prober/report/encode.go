@@ -8,7 +8,7 @@ import (
 )
 
 // JSON is the document as JSON, indented, a column of samples on one line each.
-func JSON(d Document) ([]byte, error) {
+func (d Document) JSON() ([]byte, error) {
 	samples := d.Samples
 	d.Samples = nil
 	b, err := json.MarshalIndent(d, "", "  ")
@@ -32,7 +32,7 @@ func JSON(d Document) ([]byte, error) {
 }
 
 // XML is the document as XML, indented.
-func XML(d Document) ([]byte, error) {
+func (d Document) XML() ([]byte, error) {
 	b, err := xml.MarshalIndent(d, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("writing XML: %w", err)

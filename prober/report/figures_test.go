@@ -161,12 +161,12 @@ func TestEveryFailureAndReasonHasWords(t *testing.T) {
 func TestTheTextSaysWhatAClosedLoopCannotSee(t *testing.T) {
 	const note = "a closed loop cannot see how long a stall was; use -i"
 	d := few()
-	if !strings.Contains(string(Text(d)), note) {
-		t.Errorf("no note:\n%s", Text(d))
+	if !strings.Contains(string(d.Text()), note) {
+		t.Errorf("no note:\n%s", d.Text())
 	}
 	d.Spec.ClosedLoop = false
-	if bytes.Contains(Text(d), []byte(note)) {
-		t.Errorf("a note in an open loop:\n%s", Text(d))
+	if bytes.Contains(d.Text(), []byte(note)) {
+		t.Errorf("a note in an open loop:\n%s", d.Text())
 	}
 }
 

@@ -103,15 +103,15 @@ func few() Document {
 
 func TestGoldenFiles(t *testing.T) {
 	for name, d := range map[string]Document{"full": full(), "least": least(), "few": few()} {
-		asJSON, err := JSON(d)
+		asJSON, err := d.JSON()
 		if err != nil {
 			t.Fatal(err)
 		}
-		asXML, err := XML(d)
+		asXML, err := d.XML()
 		if err != nil {
 			t.Fatal(err)
 		}
-		for suffix, got := range map[string][]byte{"json": asJSON, "xml": asXML, "txt": Text(d)} {
+		for suffix, got := range map[string][]byte{"json": asJSON, "xml": asXML, "txt": d.Text()} {
 			golden(t, "testdata/"+name+"."+suffix, got)
 		}
 	}
@@ -136,7 +136,7 @@ func golden(t *testing.T, name string, got []byte) {
 func TestWhatIsWrittenIsReadAsTheSame(t *testing.T) {
 	equal := []cmp.Option{cmpopts.IgnoreFields(Document{}, "XMLName"), cmpopts.EquateEmpty()}
 	for _, d := range []Document{full(), least(), few()} {
-		b, err := JSON(d)
+		b, err := d.JSON()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func TestWhatIsWrittenIsReadAsTheSame(t *testing.T) {
 		if diff := cmp.Diff(d, fromJSON, equal...); diff != "" {
 			t.Errorf("JSON of %s:\n%s", d.Target, diff)
 		}
-		if b, err = XML(d); err != nil {
+		if b, err = d.XML(); err != nil {
 			t.Fatal(err)
 		}
 		var fromXML Document
@@ -166,7 +166,7 @@ func TestWhatIsWrittenIsReadAsTheSame(t *testing.T) {
 }
 
 func TestTextIsInertAndEndsInNoBlanks(t *testing.T) {
-	for line := range strings.Lines(string(Text(full()))) {
+	for line := range strings.Lines(string(full().Text())) {
 		if line = strings.TrimSuffix(line, "\n"); Visible(line) != line || strings.TrimRight(line, " ") != line {
 			t.Errorf("%q", line)
 		}

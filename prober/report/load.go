@@ -143,8 +143,8 @@ func timesOf(ns []int64) LoadTimes {
 	return out
 }
 
-// LoadJSON is the document as JSON, a column of samples on one line each.
-func LoadJSON(d Load) ([]byte, error) {
+// JSON is the document as JSON, a column of samples on one line each.
+func (d Load) JSON() ([]byte, error) {
 	samples := d.Samples
 	if d.Samples = nil; samples == nil {
 		return encodeJSON(d, "", nil)
@@ -152,5 +152,5 @@ func LoadJSON(d Load) ([]byte, error) {
 	return encodeJSON(d, "samples", samples)
 }
 
-// LoadXML is the document as XML.
-func LoadXML(d Load) ([]byte, error) { return encodeXML(d) }
+// XML is the document as XML.
+func (d Load) XML() ([]byte, error) { return encodeXML(d) }

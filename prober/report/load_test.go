@@ -86,15 +86,15 @@ func TestTheLoadsGoldenFiles(t *testing.T) {
 	for name, in := range map[string]Input{"full": loadRun(), "least": leastLoad(), "few": fewLoad()} {
 		in.Samples = name == "few"
 		d := LoadOf(in)
-		asJSON, err := LoadJSON(d)
+		asJSON, err := d.JSON()
 		if err != nil {
 			t.Fatal(err)
 		}
-		asXML, err := LoadXML(d)
+		asXML, err := d.XML()
 		if err != nil {
 			t.Fatal(err)
 		}
-		for suffix, got := range map[string][]byte{"json": asJSON, "xml": asXML, "txt": LoadText(d)} {
+		for suffix, got := range map[string][]byte{"json": asJSON, "xml": asXML, "txt": d.Text()} {
 			golden(t, "testdata/load-"+name+"."+suffix, got)
 		}
 		var back Load
@@ -139,7 +139,7 @@ func TestALoadsFiguresAreThoseOfItsSamples(t *testing.T) {
 	if *d.OpenedCount != 10 || *d.BelowRTTCount != 0 || *d.RequestsPerS != 972.25 || d.MovedBytes != 1_234_567 || len(d.Degraded) != 0 {
 		t.Errorf("opened %d, below %d, rate %v, moved %d, degraded %v", *d.OpenedCount, *d.BelowRTTCount, *d.RequestsPerS, d.MovedBytes, d.Degraded)
 	}
-	if d.Failures[0] != (FailureCount{wire.FailureHTTPStatus, 10}) || strings.Contains(string(LoadText(d)), "s3cret") {
+	if d.Failures[0] != (FailureCount{wire.FailureHTTPStatus, 10}) || strings.Contains(string(d.Text()), "s3cret") {
 		t.Errorf("failures %v", d.Failures)
 	}
 }
@@ -155,7 +155,7 @@ func TestALoadWhoseSplitCannotBeSaysSo(t *testing.T) {
 	if *d.BelowRTTCount != 20 || len(d.Degraded) != 1 || d.Degraded[0] != summary.ReasonSplitBelowRTT {
 		t.Errorf("below %d, degraded %v", *d.BelowRTTCount, d.Degraded)
 	}
-	if text := string(LoadText(d)); !strings.Contains(text, "network times below the path's round trip: 20\n") || !strings.Contains(text, "DEGRADED: ") {
+	if text := string(d.Text()); !strings.Contains(text, "network times below the path's round trip: 20\n") || !strings.Contains(text, "DEGRADED: ") {
 		t.Errorf("it does not say so:\n%s", text)
 	}
 }

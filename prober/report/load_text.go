@@ -12,8 +12,8 @@ import (
 	"isochrone/prober/wire/summary"
 )
 
-// LoadText is the document as a table for people. Times are in ms; "-" is a value that is absent.
-func LoadText(d Load) []byte {
+// Text is the document as a table for people. Times are in ms; "-" is a value that is absent.
+func (d Load) Text() []byte {
 	var w bytes.Buffer
 	d.title(&w)
 	if d.Interrupted && d.Detail == "" {

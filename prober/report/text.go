@@ -11,7 +11,7 @@ import (
 )
 
 // Text is the document as a table for people. Times are in ms; "-" is a value that is absent.
-func Text(d Document) []byte {
+func (d Document) Text() []byte {
 	var w bytes.Buffer
 	title(&w, d)
 	counts(&w, d)
