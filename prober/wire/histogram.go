@@ -27,17 +27,19 @@ func EncodeHistogram(values []int64) (encoded string, overflow int, err error) {
 	if len(values) == 0 {
 		return "", 0, nil
 	}
-	h := NewHistogram()
-	for _, v := range values {
-		if h.RecordValue(v) != nil {
-			overflow++
-		}
-	}
-	b, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-	if err != nil {
+	if encoded, overflow, err = encodeBuckets(values, nil); err != nil {
 		return "", overflow, fmt.Errorf("encoding a histogram of %d values: %w", len(values), err)
 	}
-	return string(b), overflow, nil
+	return encoded, overflow, nil
+}
+
+// EncodeCounts is EncodeHistogram of values that stand there so many times each.
+func EncodeCounts(values, counts []int64) (string, error) {
+	encoded, _, err := encodeBuckets(values, counts) // above the range: left out, as above
+	if err != nil {
+		return "", fmt.Errorf("encoding a histogram of %d different values: %w", len(values), err)
+	}
+	return encoded, nil
 }
 
 // Histograms encodes the received round trips of a run, and the same less the smallest.

@@ -17,6 +17,8 @@ const (
 	ReasonCPUSteal       Reason = "cpu_steal"       // the hypervisor took more than 5 % of the time
 	ReasonClockStep      Reason = "clock_step"      // the wall clock was set during the run
 	ReasonSplitBelowRTT  Reason = "split_below_rtt" // a network part came out below the smallest round trip
+	ReasonDamaged        Reason = "damaged"         // a part of the foreign document could not be read, and is left out
+	ReasonUnsynchronised Reason = "unsynchronised"  // a foreign tool's one-way delays are of clocks that do not agree; they are left out
 )
 
 // When a run is degraded.
