@@ -1,0 +1,5 @@
+//go:build race
+
+package foreign
+
+func init() { raceEnabled = true }
