@@ -13,7 +13,8 @@ import (
 // allReasons lists the reasons for which a run is degraded, in the order in which they are shown.
 func allReasons() []summary.Reason {
 	return []summary.Reason{summary.ReasonLateSends, summary.ReasonClientOverhead, summary.ReasonServerDwell,
-		summary.ReasonCPUSteal, summary.ReasonClockStep, summary.ReasonSplitBelowRTT}
+		summary.ReasonCPUSteal, summary.ReasonClockStep, summary.ReasonSplitBelowRTT,
+		summary.ReasonDamaged, summary.ReasonUnsynchronised}
 }
 
 // reasonMeaning says in words why a run is degraded.
@@ -31,6 +32,10 @@ func reasonMeaning(r summary.Reason) string {
 		return "a clock was set during the run"
 	case summary.ReasonSplitBelowRTT:
 		return "a server's own figure cannot be right"
+	case summary.ReasonDamaged:
+		return "a part of the document could not be read"
+	case summary.ReasonUnsynchronised:
+		return "the tool's one-way delays are of clocks that do not agree"
 	}
 	return string(r) // a newer app's
 }

@@ -100,7 +100,9 @@ func runRecordOf(row *tables.Row) runRecord {
 		Address: optional(row.Address), Assignment: optional(row.Assignment), Attempt: optional(row.Attempt), Part: row.Part,
 		Document: optional(row.Document), Tool: optional(row.Tool), Detail: optional(row.Detail),
 	}
-	r.count(row.Failure, row.Counts)
+	if row.Failure != wire.FailureExpired { // nobody knows
+		r.count(row.Counts, row.Counted)
+	}
 	r.provenance(row.Provenance)
 	return r
 }
@@ -114,13 +116,22 @@ func runRecordOfResult(res *result.Result) runRecord {
 	return runRecordOf(&row)
 }
 
-// count fills in the counts. Of a run that expired nobody knows them.
-func (r *runRecord) count(f wire.Failure, c wire.Counts) {
-	if f == wire.FailureExpired {
-		return
+// count fills in the counts that are known.
+func (r *runRecord) count(c wire.Counts, known *result.Counted) {
+	if known == nil {
+		known = &result.Counted{Warmup: true, Sent: true, Received: true, Lost: true, Late: true, Duplicate: true, Reordered: true, PacingViolations: true}
 	}
-	r.Warmup, r.Sent, r.Received, r.Lost, r.Late = &c.Warmup, &c.Sent, &c.Received, &c.Lost, &c.Late
-	r.Duplicate, r.Reordered, r.PacingViolations = &c.Duplicate, &c.Reordered, &c.PacingViolations
+	for _, n := range []struct {
+		to    **int
+		v     int
+		known bool
+	}{{&r.Warmup, c.Warmup, known.Warmup}, {&r.Sent, c.Sent, known.Sent}, {&r.Received, c.Received, known.Received}, {&r.Lost, c.Lost, known.Lost},
+		{&r.Late, c.Late, known.Late}, {&r.Duplicate, c.Duplicate, known.Duplicate}, {&r.Reordered, c.Reordered, known.Reordered},
+		{&r.PacingViolations, c.PacingViolations, known.PacingViolations}} {
+		if n.known {
+			*n.to = &n.v
+		}
+	}
 	r.LostForward, r.LostReverse, r.DuplicateForward = c.LostForward, c.LostReverse, c.DuplicateForward
 	r.DuplicateReverse, r.ReorderedForward, r.ReorderedReverse = c.DuplicateReverse, c.ReorderedForward, c.ReorderedReverse
 }

@@ -40,12 +40,18 @@ func (p *Packed) Document() (*wire.Document, error) {
 		return nil, err
 	}
 	text, skipped := bytes.CutPrefix(text, []byte("\uFEFF"))
+	d, err := Text(text)
+	var r *Refusal
+	if skipped && errors.As(err, &r) && r.Offset != NoOffset {
+		r.Offset += int64(len("\uFEFF"))
+	}
+	return d, err
+}
+
+// Text is the function Document for a text that is UTF-8 already. The error is a *Refusal.
+func Text(text []byte) (*wire.Document, error) {
 	d, err := read(text)
 	if err != nil {
-		var r *Refusal
-		if skipped && errors.As(err, &r) && r.Offset != NoOffset {
-			r.Offset += int64(len("\uFEFF"))
-		}
 		return nil, err
 	}
 	normalize(d)

@@ -16,19 +16,21 @@ func readJSON(text []byte) (*wire.Document, error) {
 	if err := c.document(jsonShape()); err != nil {
 		return nil, err
 	}
-	d := new(wire.Document)
-	if err := json.Unmarshal(text, d); err != nil {
+	d, err := c.columns.document(text)
+	if err != nil {
 		return nil, &Refusal{Stage: StageRead, Text: "the JSON does not fit a document: " + err.Error(), Offset: NoOffset, Remedy: remedyFormat}
 	}
 	return d, nil
 }
 
-// jsonChecker walks a JSON text once, along a shape. It keeps nothing of the text.
+// jsonChecker walks a JSON text once, along a shape. It keeps nothing of the text but its columns of
+// whole numbers.
 type jsonChecker struct {
 	text    []byte
 	at      int
 	place   place
 	entries int // of all columns so far
+	columns jsonColumns
 }
 
 func (c *jsonChecker) refuse(at int, remedy, format string, args ...any) error {
@@ -103,9 +105,9 @@ func (c *jsonChecker) value(s *shape) error {
 	case kindList:
 		return c.list(s)
 	case kindColumn:
-		return c.column(c.integer)
+		return c.integers()
 	case kindFailures:
-		return c.column(c.failure)
+		return c.failures()
 	case kindTruth:
 		return c.truth()
 	case kindInteger, kindNumber:
@@ -196,8 +198,8 @@ func (c *jsonChecker) list(s *shape) error {
 	return nil
 }
 
-// column reads an array of nulls and of what entry reads.
-func (c *jsonChecker) column(entry func(at int) error) error {
+// failures reads an array of nulls and failure codes.
+func (c *jsonChecker) failures() error {
 	if !c.next('[') {
 		return c.unexpected("an array")
 	}
@@ -211,11 +213,8 @@ func (c *jsonChecker) column(entry func(at int) error) error {
 		if c.null() {
 			continue
 		}
-		if err := entry(c.at); err != nil {
-			if r, ok := err.(*Refusal); ok { // name the entry; a place is not kept for each, there are many
-				r.Where = fmt.Sprintf("%s[%d]", c.place, n)
-			}
-			return err
+		if err := c.failure(); err != nil {
+			return c.entry(n, err)
 		}
 	}
 	return nil
@@ -235,23 +234,12 @@ func (c *jsonChecker) number(at int, check func(string) error) error {
 	return nil
 }
 
-func (c *jsonChecker) integer(at int) error {
-	end := at
-	for end < len(c.text) && isNumberByte(c.text[end]) {
-		end++
-	}
-	if isShortInteger(c.text[at:end]) {
-		c.at = end
-		return nil
-	}
-	return c.number(at, checkInteger)
-}
-
 func isNumberByte(b byte) bool {
 	return b >= '0' && b <= '9' || b == '-' || b == '+' || b == '.' || b == 'e' || b == 'E'
 }
 
-func (c *jsonChecker) failure(at int) error {
+func (c *jsonChecker) failure() error {
+	at := c.at
 	raw, err := c.str(maxNameBytes)
 	if err != nil {
 		return err

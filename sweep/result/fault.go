@@ -11,4 +11,7 @@ var (
 	ErrRefused = errors.New("refused")
 	// ErrTaken is in the chain of the error for a foreign run whose row another document has.
 	ErrTaken = errors.New("another document's run is stored there")
+	// ErrChanged is in the chain of the error for what somebody else changed since it was read.
+	// Reading and deciding once more is the remedy.
+	ErrChanged = errors.New("changed by somebody else")
 )

@@ -25,8 +25,18 @@ type Result struct {
 	// Document names the blob that holds the document, container included; empty for an
 	// expired run, which has none.
 	Document string
-	// Tool names what made a foreign document ("isochrone" for documents v1); empty for our own.
+	// Tool names what made a foreign document (OwnTool for documents v1); empty for our own.
 	Tool string
+	// Counted says which of Run.Counts a foreign document tells; nil: all of them.
+	Counted *Counted
+}
+
+// OwnTool is the Tool of a document of our own format that nobody planned.
+const OwnTool = "isochrone"
+
+// Counted says which counts are known.
+type Counted struct {
+	Warmup, Sent, Received, Lost, Late, Duplicate, Reordered, PacingViolations bool
 }
 
 // Expired is the result of a run that never came.

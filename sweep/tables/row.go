@@ -33,6 +33,8 @@ type Row struct {
 
 	// Counts are all zero, and not stored, for a run that expired: nobody knows them.
 	Counts wire.Counts
+	// Counted says which of them a foreign document tells; nil: all.
+	Counted *result.Counted
 	// Failures counts the samples by failure code; a code without samples is not in it.
 	Failures map[wire.Failure]int
 
@@ -63,7 +65,7 @@ func RowOf(r *result.Result) Row {
 		Series: r.Series, Slot: r.Slot, Kind: run.Kind, Failure: run.Failure, Detail: run.Detail, Address: run.Address,
 		Assignment: r.Assignment, Attempt: r.Attempt, Part: r.Part, Document: r.Document, Tool: r.Tool,
 		PlannedStart: run.PlannedStart, Start: run.Start, End: run.End,
-		Counts: run.Counts, Failures: sum.Failures,
+		Counts: run.Counts, Counted: r.Counted, Failures: sum.Failures,
 		MinUS: us(sum.Min), MeanUS: us(sum.Mean), P50US: us(sum.P50.Value), P90US: us(sum.P90.Value), P95US: us(sum.P95.Value),
 		P99US: us(sum.P99.Value), P999US: us(sum.P999.Value), MaxUS: us(sum.Max), StddevUS: us(sum.Stddev), JitterUS: us(sum.Jitter), PDVUS: us(sum.PDV),
 		LossRatio: sum.LossRatio, LossLow: sum.LossLow, LossHigh: sum.LossHigh,
@@ -72,11 +74,22 @@ func RowOf(r *result.Result) Row {
 		RTTHistogram: run.RTTHistogram, ExcessHistogram: run.ExcessHistogram,
 		TCPInfo: run.TCPInfo, Provenance: r.Provenance,
 	}
-	if run.Start != nil {
+	if r.Counted != nil {
+		row.foreign()
+	}
+	if run.Start != nil && r.Counted == nil { // nobody planned a foreign run
 		late := float64(run.Start.Sub(run.PlannedStart)) / 1000
 		row.LatenessUS = &late
 	}
 	return row
+}
+
+// foreign leaves out what another tool does not say, where the types of our own runs have no null for it.
+func (r *Row) foreign() {
+	r.Bulk.BudgetReached = nil // nobody gave it a budget
+	if m := r.Bulk.MovedBytes; m != nil && *m == 0 {
+		r.Bulk.MovedBytes = nil
+	}
 }
 
 func us(ns *float64) *float64 {

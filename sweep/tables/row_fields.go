@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"isochrone/prober/wire"
+	"isochrone/sweep/result"
 )
 
 // rowFields are the columns of runs and latest. A change here edits docs/formats.md and the
@@ -33,20 +34,31 @@ var rowFields = slices.Concat([]field[Row]{
 		},
 		func(r *Row, v any) { r.Part = v.(int) }},
 	text("document", "blob that holds the document, container in front", func(r *Row) *string { return &r.Document }),
-	text("tool", "what made a foreign document; absent for our own", func(r *Row) *string { return &r.Tool }),
+	{Column{"tool", String, "", "what made a foreign document; absent for our own"},
+		func(r *Row) any {
+			if r.Tool == "" {
+				return nil
+			}
+			return r.Tool
+		},
+		func(r *Row, v any) {
+			if r.Tool = v.(string); r.Tool != result.OwnTool {
+				r.Counted = &result.Counted{} // the columns of the counts that are known follow
+			}
+		}},
 	instant("planned_start", "when the run was to begin", func(r *Row) *time.Time { return &r.PlannedStart }),
 	maybeInstant("start", "when its first sample was due; absent when it was not made", func(r *Row) **time.Time { return &r.Start }),
 	maybeInstant("end", "when it ended", func(r *Row) **time.Time { return &r.End }),
 	number("lateness_us", "µs", "start − planned_start", func(r *Row) **float64 { return &r.LatenessUS }),
 
-	counted("warmup_count", "samples sent first and discarded", func(c *wire.Counts) *int { return &c.Warmup }),
-	counted("sent_count", "samples sent, warm-up left out", func(c *wire.Counts) *int { return &c.Sent }),
-	counted("received_count", "samples replied to within the timeout", func(c *wire.Counts) *int { return &c.Received }),
-	counted("lost_count", "samples sent and not received, late ones included", func(c *wire.Counts) *int { return &c.Lost }),
-	counted("late_count", "samples replied to after the timeout", func(c *wire.Counts) *int { return &c.Late }),
-	counted("duplicate_count", "further replies to a sample", func(c *wire.Counts) *int { return &c.Duplicate }),
-	counted("reordered_count", "replies overtaken by a later sample's (RFC 4737)", func(c *wire.Counts) *int { return &c.Reordered }),
-	counted("pacing_violation_count", "samples that left more than 1 ms after they were due", func(c *wire.Counts) *int { return &c.PacingViolations }),
+	counted("warmup_count", "samples sent first and discarded", func(c *wire.Counts) *int { return &c.Warmup }, func(k *result.Counted) *bool { return &k.Warmup }),
+	counted("sent_count", "samples sent, warm-up left out", func(c *wire.Counts) *int { return &c.Sent }, func(k *result.Counted) *bool { return &k.Sent }),
+	counted("received_count", "samples replied to within the timeout", func(c *wire.Counts) *int { return &c.Received }, func(k *result.Counted) *bool { return &k.Received }),
+	counted("lost_count", "samples sent and not received, late ones included", func(c *wire.Counts) *int { return &c.Lost }, func(k *result.Counted) *bool { return &k.Lost }),
+	counted("late_count", "samples replied to after the timeout", func(c *wire.Counts) *int { return &c.Late }, func(k *result.Counted) *bool { return &k.Late }),
+	counted("duplicate_count", "further replies to a sample", func(c *wire.Counts) *int { return &c.Duplicate }, func(k *result.Counted) *bool { return &k.Duplicate }),
+	counted("reordered_count", "replies overtaken by a later sample's (RFC 4737)", func(c *wire.Counts) *int { return &c.Reordered }, func(k *result.Counted) *bool { return &k.Reordered }),
+	counted("pacing_violation_count", "samples that left more than 1 ms after they were due", func(c *wire.Counts) *int { return &c.PacingViolations }, func(k *result.Counted) *bool { return &k.PacingViolations }),
 }, directionFields, []field[Row]{
 	number("rtt_min_us", "µs", "smallest round trip", func(r *Row) **float64 { return &r.MinUS }),
 	number("rtt_mean_us", "µs", "mean round trip", func(r *Row) **float64 { return &r.MeanUS }),
@@ -67,15 +79,22 @@ var rowFields = slices.Concat([]field[Row]{
 	splitText("excess_histogram", "the same of round trip − smallest", func(r *Row) *string { return &r.ExcessHistogram }),
 	tcpFields, provenanceFields)
 
-// counted is a count of samples. A run that expired has none: nobody knows how many were sent.
-func counted(name, meaning string, at func(*wire.Counts) *int) field[Row] {
+// counted is a count of samples. A run that expired has none, for nobody knows how many were sent; one
+// that a foreign document tells of has those that the document tells.
+func counted(name, meaning string, at func(*wire.Counts) *int, known func(*result.Counted) *bool) field[Row] {
 	f := count(name, "samples", meaning, func(r *Row) *int { return at(&r.Counts) })
-	get := f.get
+	get, set := f.get, f.set
 	f.get = func(r *Row) any {
-		if r.Failure == wire.FailureExpired {
+		if r.Failure == wire.FailureExpired || r.Counted != nil && !*known(r.Counted) {
 			return nil
 		}
 		return get(r)
+	}
+	f.set = func(r *Row, v any) {
+		if r.Counted != nil {
+			*known(r.Counted) = true
+		}
+		set(r, v)
 	}
 	return f
 }
@@ -110,7 +129,7 @@ var tcpFields = []field[Row]{
 	tcpNumber("tcp_rtt_us", "µs", "smoothed round trip by the kernel (Linux TCP_INFO), at the run's end", func(t *wire.TCPInfo) *int64 { return &t.RTTUS }),
 	tcpNumber("tcp_min_rtt_us", "µs", "smallest round trip by the kernel", func(t *wire.TCPInfo) *int64 { return &t.MinRTTUS }),
 	tcpNumber("tcp_rttvar_us", "µs", "round trip variation by the kernel", func(t *wire.TCPInfo) *int64 { return &t.RTTVarUS }),
-	tcpCount("tcp_retransmit_count", "segments", "retransmits over the connection's life", func(t *wire.TCPInfo) *int64 { return &t.Retransmits }),
+	tcpCount("tcp_retransmit_count", "segments", "retransmits over the connection's life", 0, func(t *wire.TCPInfo) *int64 { return &t.Retransmits }),
 	tcpNumber("tcp_delivery_rate_bps", "bit/s", "delivery rate by the kernel", func(t *wire.TCPInfo) *int64 { return &t.DeliveryRateBPS }),
 	tcpNumber("tcp_mss_bytes", "bytes", "maximum segment size", func(t *wire.TCPInfo) *int64 { return &t.MSSBytes }),
 	{Column{"tcp_congestion_control", String, "", "congestion control algorithm"},
@@ -121,7 +140,7 @@ var tcpFields = []field[Row]{
 			return r.TCPInfo.CongestionControl
 		},
 		func(r *Row, v any) { r.tcp().CongestionControl = v.(string) }},
-	tcpCount("tcp_congestion_window_segments", "segments", "congestion window", func(t *wire.TCPInfo) *int64 { return &t.CongestionWindow }),
+	tcpCount("tcp_congestion_window_segments", "segments", "congestion window", 1, func(t *wire.TCPInfo) *int64 { return &t.CongestionWindow }),
 }
 
 func (r *Row) tcp() *wire.TCPInfo {
@@ -134,7 +153,7 @@ func (r *Row) tcp() *wire.TCPInfo {
 func tcpNumber(name, unit, meaning string, at func(*wire.TCPInfo) *int64) field[Row] {
 	return field[Row]{Column{name, Double, unit, meaning},
 		func(r *Row) any {
-			if r.TCPInfo == nil {
+			if r.TCPInfo == nil || r.Counted != nil && *at(r.TCPInfo) <= 0 { // another tool says some of it
 				return nil
 			}
 			return float64(*at(r.TCPInfo))
@@ -142,10 +161,11 @@ func tcpNumber(name, unit, meaning string, at func(*wire.TCPInfo) *int64) field[
 		func(r *Row, v any) { *at(r.tcp()) = whole(v.(float64)) }}
 }
 
-func tcpCount(name, unit, meaning string, at func(*wire.TCPInfo) *int64) field[Row] {
+// tcpCount is a count by the kernel. Of a foreign run what is below least is not known.
+func tcpCount(name, unit, meaning string, least int64, at func(*wire.TCPInfo) *int64) field[Row] {
 	return field[Row]{Column{name, Int32, unit, meaning},
 		func(r *Row) any {
-			if r.TCPInfo == nil {
+			if r.TCPInfo == nil || r.Counted != nil && *at(r.TCPInfo) < least {
 				return nil
 			}
 			return int(*at(r.TCPInfo))

@@ -78,6 +78,21 @@ func (s *Store) makeRuns(rs []result.Result, kind aztables.TransactionType) (map
 	return months, nil
 }
 
+// Encode is the entity that a result is stored as, with the types of its properties, as JSON. It is
+// for who compares what is stored, or stores it elsewhere.
+func Encode(r *result.Result) ([]byte, error) {
+	partition, row, err := runKey(r.Series, r.Slot)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the run of %s: %w: %w", r.Series, ErrRefused, err)
+	}
+	shown := RowOf(r)
+	e, err := encode(partition, row, rowFields, &shown)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the run of %s: %w", r.Series, err)
+	}
+	return e.body, nil
+}
+
 // add writes rows that do not exist yet. One existing row makes its whole batch fail; that batch
 // is then added row by row, and it is no fault that a row exists: somebody else's, or our own
 // from a try whose answer was lost.
