@@ -37,6 +37,33 @@ type accepted struct {
 	Stored   bool   `json:"stored"`
 	Document string `json:"document,omitempty"`
 	Rows     int    `json:"rows"`
+	// Format is the tool's that wrote it, and JSON the blob that holds unknown XML as JSON.
+	Format string `json:"format,omitempty"`
+	JSON   string `json:"json,omitempty"`
+	// Left is what could not be read of the document, the first of LeftCount parts.
+	Left      []leftOut `json:"left_out,omitempty"`
+	LeftCount int       `json:"left_out_count,omitempty"`
+}
+
+// leftOut is a part of a document that could not be read.
+type leftOut struct {
+	Line   int    `json:"line,omitempty"`
+	Byte   *int64 `json:"byte,omitempty"`
+	Where  string `json:"where,omitempty"`
+	Reason string `json:"reason"`
+}
+
+func acceptedOf(o ingest.Outcome) accepted {
+	a := accepted{Stored: o.Stored, Document: o.Document, Rows: o.Rows, Format: o.Format, JSON: o.JSON, LeftCount: o.LeftCount}
+	for i := range o.Left {
+		f := &o.Left[i]
+		left := leftOut{Line: f.Line, Where: f.Where, Reason: f.Reason}
+		if f.Offset >= 0 {
+			left.Byte = &f.Offset
+		}
+		a.Left = append(a.Left, left)
+	}
+	return a
 }
 
 // results serves POST /api/results: a document from whoever has the function's key. It answers
@@ -65,12 +92,12 @@ func (a *app) results(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, p.status, p)
 		return
 	}
-	log.Info("document taken", "stored", outcome.Stored, "document", outcome.Document, "rows", outcome.Rows, "bytes", bytes)
+	log.Info("document taken", "stored", outcome.Stored, "document", outcome.Document, "format", outcome.Format, "rows", outcome.Rows, "left_out", outcome.LeftCount, "bytes", bytes)
 	status := http.StatusCreated
 	if !outcome.Stored {
 		status = http.StatusAccepted
 	}
-	writeJSON(w, status, accepted(outcome))
+	writeJSON(w, status, acceptedOf(outcome))
 }
 
 // take reads and hands over the document; bytes is the body's length as far as it was read.
@@ -141,29 +168,28 @@ func (a *app) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 func readParameters(r *http.Request) (ingest.Parameters, *problem) {
 	bad := func(where, format string, args ...any) (ingest.Parameters, *problem) {
 		return ingest.Parameters{}, &problem{status: http.StatusBadRequest, Error: fmt.Sprintf(format, args...), Where: where,
-			Remedy: "the query takes source, target, path and probe, once each"}
+			Remedy: "the query takes source, target, path, probe, at and xml, once each"}
 	}
 	var p ingest.Parameters
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return bad("query", "the query cannot be read") // without its text: it may hold the key
 	}
-	known := map[string]*string{"source": &p.Source, "target": &p.Target, "path": &p.Path, "probe": &p.Probe}
 	for name, values := range query {
 		if strings.EqualFold(name, "code") || strings.EqualFold(name, "clientId") {
 			continue
 		}
-		to, ok := known[name]
-		if !ok {
+		if !p.Set(name, values[0]) {
 			return bad("query", "there is no parameter %.40q", name)
 		}
 		if len(values) > 1 {
 			return bad("query parameter "+name, "it is given %d times", len(values))
 		}
-		if err := wire.ValidateName(name, fmt.Sprintf("%.60s", values[0])); err != nil {
+		var one ingest.Parameters
+		one.Set(name, values[0])
+		if err := one.Check(); err != nil {
 			return bad("query parameter "+name, "%v", err)
 		}
-		*to = values[0]
 	}
 	switch e := strings.ToLower(r.Header.Get("Content-Encoding")); e {
 	case "", "identity", "gzip", "x-gzip": // gzip is recognised by content

@@ -26,8 +26,8 @@ type faultyInbox struct {
 
 var errAway = errors.New("storage is \x1b[31maway")
 
-func (f faultyInbox) DropForeign(context.Context, []byte, map[string]string) (inbox.Item, error) {
-	return inbox.Item{Name: wire.InboxForeignFolder + "/x"}, f.drop
+func (f faultyInbox) DropForeign(context.Context, []byte, map[string]string) (inbox.Item, bool, error) {
+	return inbox.Item{Name: wire.InboxForeignFolder + "/x"}, false, f.drop
 }
 
 func (f faultyInbox) Take(context.Context, inbox.Item) (inbox.Item, []byte, bool, error) {
@@ -49,8 +49,8 @@ func storeInto(t *testing.T, in faultyInbox) (c *converter, stdout, stderr *byte
 	}
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
 	now := func() time.Time { return scriptNow }
-	s := &session{env: environ{get: func(string) string { return "" }, now: now}, stdout: stdout, stderr: stderr}
-	c = &converter{session: s}
+	s := &session{env: environ{get: func(string) string { return "" }, now: now}, stdout: stdout, stderr: stderr, timeout: time.Minute}
+	c = &converter{session: s, progress: s.progress()}
 	c.ingester = &ingest.Ingester{Environment: "dev", Inbox: in, Now: now, Log: logTo(&c.said)}
 	return c, stdout, stderr, c.file(t.Context(), name)
 }

@@ -74,6 +74,7 @@ func TestScripts(t *testing.T) {
 			"notrailing": cmdNoTrailing,
 			"capture":    cmdCapture,
 			"samerows":   cmdSameRows,
+			"tamper":     cmdTamper,
 		},
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
@@ -40,18 +41,24 @@ const (
 
 // put writes a blob under conditions and returns its ETag.
 func (s *Store) put(ctx context.Context, container, name, contentType string, body []byte, meta map[string]*string, cond blob.ModifiedAccessConditions) (azcore.ETag, error) {
+	etag, _, err := s.putAt(ctx, container, name, contentType, body, meta, cond)
+	return etag, err
+}
+
+// putAt is put, and says when the service wrote the blob: when it was created, if it is new.
+func (s *Store) putAt(ctx context.Context, container, name, contentType string, body []byte, meta map[string]*string, cond blob.ModifiedAccessConditions) (etag azcore.ETag, when time.Time, err error) {
 	// Block blobs, because the lifecycle rules move nothing else to cooler storage.
 	got, err := s.container(container).NewBlockBlobClient(name).Upload(ctx, streaming.NopCloser(bytes.NewReader(body)), &blockblob.UploadOptions{
 		HTTPHeaders: &blob.HTTPHeaders{BlobContentType: &contentType}, Metadata: meta,
 		AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: &cond},
 	})
 	if err != nil {
-		return "", err
+		return "", when, err
 	}
-	if got.ETag == nil {
-		return "", fmt.Errorf("writing blob %q: the answer has no ETag", container+"/"+name)
+	if got.ETag == nil || got.LastModified == nil {
+		return "", when, fmt.Errorf("writing blob %q: the answer has no ETag or time", container+"/"+name)
 	}
-	return *got.ETag, nil
+	return *got.ETag, got.LastModified.UTC(), nil
 }
 
 // absent is the condition that a blob does not exist.

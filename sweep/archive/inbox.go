@@ -96,9 +96,7 @@ func (s *Store) Release(ctx context.Context, it Item) error {
 
 // setAttempts writes the number of attempts into the blob's metadata, if nobody changed it.
 func (s *Store) setAttempts(ctx context.Context, it Item, n int) (etag string, taken bool, err error) {
-	var random [8]byte
-	_, _ = rand.Read(random[:]) // never fails: crypto/rand ends the program instead
-	taker := hex.EncodeToString(random[:])
+	taker := newTaker()
 	meta := map[string]*string{metaAttempts: to.Ptr(strconv.Itoa(n)), metaTaker: &taker}
 	if it.Meta != nil {
 		p, err := encodeParameters(it.Meta)
@@ -161,38 +159,47 @@ func ForeignSum(body []byte, meta map[string]string) string {
 }
 
 // DropForeign puts a foreign document and the parameters it came with into the inbox. The same
-// once more is the same item.
-func (s *Store) DropForeign(ctx context.Context, body []byte, meta map[string]string) (Item, error) {
+// once more is the same item. taken says that the item is new, and that the caller has it as if Take had
+// given it to him: its first attempt is counted. One that lay there already is to be taken as any other.
+func (s *Store) DropForeign(ctx context.Context, body []byte, meta map[string]string) (it Item, taken bool, err error) {
 	if meta == nil {
 		meta = map[string]string{}
 	}
 	name := wire.InboxForeignFolder + "/" + ForeignSum(body, meta)
 	if len(body) > maxDocumentBytes {
-		return Item{}, fmt.Errorf("dropping a foreign document: %w: %w: %d bytes: want at most %d", ErrRefused, ErrTooLarge, len(body), maxDocumentBytes)
+		return Item{}, false, fmt.Errorf("dropping a foreign document: %w: %w: %d bytes: want at most %d", ErrRefused, ErrTooLarge, len(body), maxDocumentBytes)
 	}
 	p, err := encodeParameters(meta)
 	if err != nil {
-		return Item{}, fmt.Errorf("dropping a foreign document: %w", err)
+		return Item{}, false, fmt.Errorf("dropping a foreign document: %w", err)
 	}
+	taker := newTaker()
+	with := map[string]*string{metaParameters: &p, metaAttempts: to.Ptr("1"), metaTaker: &taker}
 	for range 3 {
-		etag, err := s.put(ctx, s.inboxContainer(), name, typeBytes, body, map[string]*string{metaParameters: &p}, absent())
-		stored := err == nil
-		if !stored && !lost(err) {
-			return Item{}, fmt.Errorf("dropping foreign document %q: %w", name, brief(err))
+		etag, when, err := s.putAt(ctx, s.inboxContainer(), name, typeBytes, body, with, absent())
+		if err == nil {
+			return Item{Name: name, ETag: string(etag), Attempts: 1, Size: int64(len(body)), Created: when, Meta: meta}, true, nil
 		}
-		it := Item{Name: name, ETag: string(etag), Size: int64(len(body)), Meta: meta}
+		if !lost(err) {
+			return Item{}, false, fmt.Errorf("dropping foreign document %q: %w", name, brief(err))
+		}
 		is, err := s.container(s.inboxContainer()).NewBlobClient(name).GetProperties(ctx, nil)
 		switch {
 		case err == nil:
-			it.ETag, it.Attempts, it.Created = string(*is.ETag), attempts(is.Metadata), is.CreationTime.UTC()
-			return it, nil
+			it := Item{Name: name, ETag: string(*is.ETag), Size: int64(len(body)), Attempts: attempts(is.Metadata), Created: is.CreationTime.UTC(), Meta: meta}
+			return it, metadata(is.Metadata, metaTaker) == taker, nil // ours, if the answer to the first try was lost
 		case status(err) != http.StatusNotFound:
-			return Item{}, fmt.Errorf("dropping foreign document %q: %w", name, brief(err))
-		case stored:
-			return it, nil // and somebody has converted and removed it already
+			return Item{}, false, fmt.Errorf("dropping foreign document %q: %w", name, brief(err))
 		}
 	}
-	return Item{}, fmt.Errorf("dropping foreign document %q: others created and removed it three times", name)
+	return Item{}, false, fmt.Errorf("dropping foreign document %q: others created and removed it three times", name)
+}
+
+// newTaker is a name for who takes an item, for once.
+func newTaker() string {
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails: crypto/rand ends the program instead
+	return hex.EncodeToString(random[:])
 }
 
 func encodeParameters(meta map[string]string) (string, error) {

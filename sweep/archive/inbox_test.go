@@ -133,14 +133,20 @@ func TestAForeignDocumentKeepsItsParametersThroughTheInbox(t *testing.T) {
 	s, ctx := newStore(t), background(t)
 	meta := map[string]string{"X-Probe": "mtr ⇄ Ü", "source": "weu", "empty": "", "line": "a\r\nb: c"}
 	body := []byte("<mtr/>")
-	dropped, err := s.DropForeign(ctx, body, meta)
+	dropped, fresh, err := s.DropForeign(ctx, body, meta)
 	must(t, err)
+	if !fresh || dropped.Attempts != 1 {
+		t.Errorf("a new item: taken %v, %+v", fresh, dropped)
+	}
 	if want := "_http/" + ForeignSum(body, meta); dropped.Name != want {
 		t.Errorf("name %q, want %q", dropped.Name, want)
 	}
-	again, err := s.DropForeign(ctx, body, meta)
+	again, fresh, err := s.DropForeign(ctx, body, meta)
 	must(t, err)
-	other, err := s.DropForeign(ctx, body, map[string]string{"source": "neu"})
+	if fresh {
+		t.Error("what lies there already is taken")
+	}
+	other, _, err := s.DropForeign(ctx, body, map[string]string{"source": "neu"})
 	must(t, err)
 	items := waiting(t, s)
 	if len(items) != 2 || again.Name != dropped.Name || other.Name == dropped.Name {
@@ -154,22 +160,22 @@ func TestAForeignDocumentKeepsItsParametersThroughTheInbox(t *testing.T) {
 		}
 	}
 	taken, got, ok, err := s.Take(ctx, dropped)
-	if err != nil || !ok || !bytes.Equal(got, body) || taken.Attempts != 1 {
+	if err != nil || !ok || !bytes.Equal(got, body) || taken.Attempts != 2 {
 		t.Fatalf("taken %+v, %q, %v, %v", taken, got, ok, err)
 	}
 	for _, it := range waiting(t, s) { // the attempt has not cost the parameters
-		if it.Name == dropped.Name && (it.Attempts != 1 || !cmp.Equal(it.Meta, meta)) {
+		if it.Name == dropped.Name && (it.Attempts != 2 || !cmp.Equal(it.Meta, meta)) {
 			t.Errorf("after Take: %+v", it)
 		}
 	}
-	back, err := s.DropForeign(ctx, body, meta)
-	if err != nil || back.Attempts != 1 || back.ETag != taken.ETag {
+	back, _, err := s.DropForeign(ctx, body, meta)
+	if err != nil || back.Attempts != 2 || back.ETag != taken.ETag {
 		t.Errorf("dropped while it is taken: %+v, %v", back, err)
 	}
-	if _, err := s.DropForeign(ctx, body, map[string]string{"x": strings.Repeat("y", maxParameterBytes)}); !errors.Is(err, ErrRefused) {
+	if _, _, err := s.DropForeign(ctx, body, map[string]string{"x": strings.Repeat("y", maxParameterBytes)}); !errors.Is(err, ErrRefused) {
 		t.Errorf("parameters that the service would refuse: %v", err)
 	}
-	if _, err := s.DropForeign(ctx, body, map[string]string{"x": strings.Repeat("y", maxParameterBytes-100)}); err != nil {
+	if _, _, err := s.DropForeign(ctx, body, map[string]string{"x": strings.Repeat("y", maxParameterBytes-100)}); err != nil {
 		t.Errorf("the largest parameters: %v", err)
 	}
 }

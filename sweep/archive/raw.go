@@ -88,7 +88,7 @@ func (s *Store) rawName(name string, folders ...string) (string, error) {
 }
 
 // PutForeign stores a foreign document byte for byte, and beside it, under <sum>.meta.json, the
-// parameters it came with. sum is its ForeignSum. when decides the day's folder: give the time
+// parameters it came with, if any. sum is its ForeignSum. when decides the day's folder: give the time
 // at which it came, and not the present one, so that a second try finds the same place.
 func (s *Store) PutForeign(ctx context.Context, when time.Time, sum string, ext string, body []byte, meta []byte) (name string, err error) {
 	if err := checkSum("sum", sum); err != nil {
@@ -101,9 +101,11 @@ func (s *Store) PutForeign(ctx context.Context, when time.Time, sum string, ext 
 		return "", fmt.Errorf("storing a foreign document: %w: %w: want at most %d bytes", ErrRefused, ErrTooLarge, maxDocumentBytes)
 	}
 	stem := foreignFolder + dateFolder(when) + sum
-	// The parameters first: no document is ever without them.
-	if err := s.createNamed(ctx, s.rawContainer(), stem+".meta.json", typeJSON, meta); err != nil {
-		return "", err
+	if text := string(meta); text != "{}" && text != "null" {
+		// The parameters first: no document that came with any is ever without them.
+		if err := s.createNamed(ctx, s.rawContainer(), stem+".meta.json", typeJSON, meta); err != nil {
+			return "", err
+		}
 	}
 	name = stem + "." + ext
 	if err := s.createNamed(ctx, s.rawContainer(), name, typeBytes, body); err != nil {

@@ -37,6 +37,9 @@ var ErrTooLarge = errors.New("too large")
 // operator, sets it free.
 var ErrLocked = errors.New("locked by its sender")
 
+// ErrWaiting is in the chain of the error for a document that lies in the inbox already.
+var ErrWaiting = errors.New("it lies in the inbox already")
+
 // Outcome says what came of storing a document.
 type Outcome int
 
@@ -70,4 +73,6 @@ type Reason struct {
 	Text     string    `json:"text"`   // for a person to act on
 	Attempts int       `json:"attempts"`
 	When     time.Time `json:"when"`
+	// Parameters are those that a foreign document came with.
+	Parameters map[string]string `json:"parameters,omitempty"`
 }

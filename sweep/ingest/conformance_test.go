@@ -323,15 +323,15 @@ func largeIsCut(t *testing.T, w world) {
 
 func foreignIsOne(t *testing.T, w world) {
 	meta := map[string]string{"probe": "mine", "note": "text/ü"}
-	drop := func(body string, meta map[string]string) inbox.Item {
+	drop := func(body string, meta map[string]string, fresh bool) inbox.Item {
 		t.Helper()
-		it, err := w.DropForeign(t.Context(), []byte(body), meta)
-		if err != nil || !strings.HasPrefix(it.Name, "_http/") || it.Created.IsZero() {
+		it, taken, err := w.DropForeign(t.Context(), []byte(body), meta)
+		if err != nil || taken != fresh || it.Attempts != 1 || !strings.HasPrefix(it.Name, "_http/") || it.Created.IsZero() {
 			t.Fatalf("%+v, %v", it, err)
 		}
 		return it
 	}
-	first, again, other := drop("body", meta), drop("body", meta), drop("body", map[string]string{"probe": "yours"})
+	first, again, other := drop("body", meta, true), drop("body", meta, false), drop("body", map[string]string{"probe": "yours"}, true)
 	if first.Name != again.Name || first.ETag != again.ETag || other.Name == first.Name || len(list(t, w)) != 2 {
 		t.Errorf("%+v\n%+v\n%+v", first, again, other)
 	}

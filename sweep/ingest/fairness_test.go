@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"isochrone/prober/wire"
 	"isochrone/sweep/dispatch/storetest"
 	"isochrone/sweep/inbox"
@@ -173,7 +175,7 @@ func TestASecondForeignDocumentOfTheSameRunIsAConflict(t *testing.T) {
 			if n := len(slices.DeleteFunc(after, func(l string) bool { return !strings.HasPrefix(l, "quarantine ") })); n != 1 {
 				t.Errorf("%d in quarantine", n)
 			}
-			if again, err := g.Foreign(t.Context(), pack(t, d), ingest.Parameters{}); err != nil || again != first {
+			if again, err := g.Foreign(t.Context(), pack(t, d), ingest.Parameters{}); err != nil || !cmp.Equal(again, first) {
 				t.Errorf("the first again: %+v, %v", again, err)
 			}
 			if len(list(t, w)) != 0 {

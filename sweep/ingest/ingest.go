@@ -42,15 +42,15 @@ type Inbox interface {
 	// and they repeat what was done and delete it.
 	Remove(ctx context.Context, it inbox.Item) error
 	// DropForeign puts a foreign document into the inbox, under the hash of body and meta:
-	// dropping the same again is one item.
-	DropForeign(ctx context.Context, body []byte, meta map[string]string) (inbox.Item, error)
+	// dropping the same again is one item. taken: it is new, and the caller has it as if Take had
+	// given it to him.
+	DropForeign(ctx context.Context, body []byte, meta map[string]string) (it inbox.Item, taken bool, err error)
 }
 
 // Archive is where plans are read, and documents and samples stored (archive.Store). Durability,
 // concurrency and retries are as for Inbox.
 type Archive interface {
-	// ReadPlan reads a slot's plan. Plans never change.
-	ReadPlan(ctx context.Context, slot time.Time) (body []byte, found bool, err error)
+	PlanReader
 	// PutDocument stores an assignment's document unless there is one; name is the blob's, with
 	// the container in front.
 	PutDocument(ctx context.Context, source string, slot time.Time, assignment string, body []byte) (name string, o inbox.Outcome, err error)

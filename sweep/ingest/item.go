@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"isochrone/prober/wire"
 	"isochrone/sweep/convert"
@@ -75,8 +76,11 @@ type handled struct {
 	stored   bool
 	refusal  *refusal
 	document string // the blob that holds it
-	rows     int
-	samples  int
+	json     string // the blob that holds it as JSON, if there is one
+	// converted is what a foreign document came to.
+	converted *Converted
+	rows      int
+	samples   int
 }
 
 // handle takes an item and brings it to its end: stored, or in quarantine. An error says that it
@@ -105,6 +109,23 @@ func (g *Ingester) handle(ctx context.Context, listed inbox.Item, known *plans) 
 	if err == nil {
 		done, err = g.open(ctx, it, body, known)
 	}
+	return g.finish(ctx, it, body, done, err)
+}
+
+// handleTaken is handle of an item that the caller has already taken, and has the body of.
+func (g *Ingester) handleTaken(ctx context.Context, it inbox.Item, body []byte, known *plans) (handled, error) {
+	leave, err := g.budget().body(ctx, it)
+	if err != nil {
+		g.release(ctx, it)
+		return handled{}, fmt.Errorf("taking %q: %w", it.Name, err)
+	}
+	defer leave()
+	done, err := g.open(ctx, it, body, known)
+	return g.finish(ctx, it, body, done, err)
+}
+
+// finish brings an item that was opened to its end, as open's error says.
+func (g *Ingester) finish(ctx context.Context, it inbox.Item, body []byte, done handled, err error) (handled, error) {
 	var bad *panicked
 	if errors.As(err, &bad) {
 		if it.Attempts < MaxAttempts {
@@ -153,30 +174,12 @@ func (g *Ingester) openPlanned(ctx context.Context, it inbox.Item, body []byte, 
 	if err != nil {
 		return handled{}, refuse(stageName, "%w", err)
 	}
-	d, leave, err := g.read(ctx, body)
+	c, leave, err := g.planned(ctx, name, body, known, ledger.LateLimit)
 	if err != nil {
 		return handled{}, err
 	}
 	defer leave()
-	if age := g.Now().Sub(d.Slot); age > ledger.LateLimit {
-		return handled{}, refuse(stageTooLate, "its slot %s is %s old; documents are taken for %s", wire.SlotName(d.Slot), age.Round(time.Second), ledger.LateLimit)
-	}
-	p, err := known.of(ctx, d.Slot)
-	if err != nil {
-		return handled{}, err
-	}
-	if p == nil {
-		return handled{}, refuse(stagePlan, "no sweep was planned for slot %s", wire.SlotName(d.Slot))
-	}
-	a, err := match(d, name, p)
-	if err != nil {
-		return handled{}, refuse(stagePlan, "%w", err)
-	}
-	rs, err := convert.Results(d, convert.Identity{Environment: p.Environment, Source: a.Source, Probe: a.Probe, Slot: p.Slot,
-		Assignment: a.ID, Attempt: d.Attempt, Part: a.Part})
-	if err != nil {
-		return handled{}, refuse(stageConvert+"results", "%w", err)
-	}
+	p, a, rs := c.plan, c.assignment, c.Results
 	blob, outcome, err := g.Archive.PutDocument(ctx, a.Source, p.Slot, a.ID, body)
 	if err != nil {
 		return handled{}, fmt.Errorf("storing the document: %w", err)
@@ -206,7 +209,7 @@ func (g *Ingester) openPlanned(ctx context.Context, it inbox.Item, body []byte, 
 		return handled{}, fmt.Errorf("marking what is to be recomputed: %w", err)
 	}
 	entry := ledger.Entry{Slot: p.Slot, Key: ledger.Key{Source: a.Source, Probe: a.Probe, Part: a.Part}, Assignment: a.ID,
-		State: ledger.Received, Runs: len(a.Runs), Attempt: d.Attempt}
+		State: ledger.Received, Runs: len(a.Runs), Attempt: c.attempt}
 	if err := g.Ledger.AdvanceEntries(ctx, []ledger.Entry{entry}); err != nil {
 		return handled{}, fmt.Errorf("writing the ledger: %w", err)
 	}
@@ -233,13 +236,21 @@ func (g *Ingester) read(ctx context.Context, body []byte) (d *wire.Document, lea
 	if err != nil {
 		return nil, nil, refuseConvert(err)
 	}
-	if d.Environment != g.Environment {
-		return nil, nil, refuse(stagePlan, "it is of environment %q, and the setting says %q", d.Environment, g.Environment)
-	}
-	if err := storable(d); err != nil {
-		return nil, nil, refuse(stageConvert+string(convert.StageCheck), "%w", err)
+	if err := g.acceptable(d); err != nil {
+		return nil, nil, err
 	}
 	return d, release, nil
+}
+
+// acceptable refuses a document of another environment, and what no row could hold.
+func (g *Ingester) acceptable(d *wire.Document) error {
+	if d.Environment != g.Environment {
+		return refuse(stagePlan, "it is of environment %q, and the setting says %q", d.Environment, g.Environment)
+	}
+	if err := storable(d); err != nil {
+		return refuse(stageConvert+string(convert.StageCheck), "%w", err)
+	}
+	return nil
 }
 
 // refuseConvert is what convert refused.
@@ -255,17 +266,22 @@ func refuseConvert(err error) error {
 // quarantine stores a refused body and why. The day is that of the item's creation, so that a
 // repetition after midnight is the same blob.
 func (g *Ingester) quarantine(ctx context.Context, it inbox.Item, body []byte, r *refusal) error {
-	text := r.Error()
-	if len(text) > maxReasonBytes {
-		text = strings.ToValidUTF8(text[:maxReasonBytes], "") + " …"
-	}
+	text := shortened(r.Error(), maxReasonBytes)
 	name, err := g.Archive.Quarantine(ctx, it.Created, it.Name, body, extension(body),
-		inbox.Reason{Origin: it.Name, Stage: r.stage, Text: text, Attempts: it.Attempts, When: g.Now()})
+		inbox.Reason{Origin: it.Name, Stage: r.stage, Text: text, Attempts: it.Attempts, When: g.Now(), Parameters: it.Meta})
 	if err != nil {
 		return fmt.Errorf("moving it to quarantine (%s): %w", r.stage, err)
 	}
 	g.Log.Warn("a document was quarantined", "item", it.Name, "stage", r.stage, "reason", text, "quarantine", name)
 	return nil
+}
+
+// shortened is a text of at most so many bytes, and a mark that it went on.
+func shortened(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + " …"
 }
 
 // release gives an attempt back. It has a little time of its own, because ctx may be what ended.
@@ -289,6 +305,8 @@ func extension(body []byte) string {
 		return "json"
 	case bytes.HasPrefix(trimmed, []byte("<")):
 		return "xml"
+	case len(trimmed) > 0 && utf8.Valid(body):
+		return "txt"
 	}
 	return "bin"
 }

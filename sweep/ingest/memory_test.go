@@ -56,10 +56,10 @@ func (h heavyStore) Take(_ context.Context, it inbox.Item) (inbox.Item, []byte, 
 }
 func (h heavyStore) Remove(context.Context, inbox.Item) error  { return nil }
 func (h heavyStore) Release(context.Context, inbox.Item) error { return nil }
-func (h heavyStore) DropForeign(_ context.Context, body []byte, meta map[string]string) (inbox.Item, error) {
+func (h heavyStore) DropForeign(_ context.Context, body []byte, meta map[string]string) (inbox.Item, bool, error) {
 	name := fmt.Sprintf("_http/%x", sha256.Sum256(body))
 	h.dropped.Store(name, body)
-	return inbox.Item{Name: name, ETag: "1", Size: int64(len(body)), Meta: meta, Created: slot}, nil
+	return inbox.Item{Name: name, ETag: "1", Size: int64(len(body)), Meta: meta, Created: slot}, false, nil
 }
 
 func (h heavyStore) PutDocument(_ context.Context, _ string, _ time.Time, _ string, _ []byte) (string, inbox.Outcome, error) {

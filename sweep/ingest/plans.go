@@ -16,7 +16,8 @@ const plansKept = 24
 
 // plans reads plans, each once as long as there is room: they never change.
 type plans struct {
-	ingester *Ingester
+	environment string
+	reader      PlanReader
 
 	lock  sync.Mutex
 	known map[string]*slotPlan
@@ -31,7 +32,17 @@ type slotPlan struct {
 	err  error
 }
 
-func (g *Ingester) plans() *plans { return &plans{ingester: g, known: map[string]*slotPlan{}} }
+// PlanReader is where plans are read: the part of Archive that is enough for Again.
+type PlanReader interface {
+	// ReadPlan reads a slot's plan. Plans never change.
+	ReadPlan(ctx context.Context, slot time.Time) (body []byte, found bool, err error)
+}
+
+func newPlans(environment string, from PlanReader) *plans {
+	return &plans{environment: environment, reader: from, known: map[string]*slotPlan{}}
+}
+
+func (g *Ingester) plans() *plans { return newPlans(g.Environment, g.Archive) }
 
 // of returns a slot's plan, nil if there is none. An error is storage's, or says that what is
 // stored is no plan that this version of the app reads: the documents wait until one does.
@@ -42,12 +53,12 @@ func (p *plans) of(ctx context.Context, slot time.Time) (*plan.Plan, error) {
 	if s.read {
 		return s.plan, s.err
 	}
-	body, found, err := p.ingester.Archive.ReadPlan(ctx, slot)
+	body, found, err := p.reader.ReadPlan(ctx, slot)
 	if err != nil {
 		return nil, fmt.Errorf("reading plan %q: %w", wire.SlotName(slot), err)
 	}
 	if found {
-		if s.plan, err = plan.Read(body, p.ingester.Environment, slot); err != nil {
+		if s.plan, err = plan.Read(body, p.environment, slot); err != nil {
 			s.err = fmt.Errorf("reading plan %q: %w", wire.SlotName(slot), err)
 		}
 	}

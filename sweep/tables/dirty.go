@@ -3,6 +3,7 @@ package tables
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
@@ -30,7 +31,8 @@ var dirtyFields = []field[mark]{
 }
 
 // MarkDirty marks the hours and days that results lie in as changed, so that what is computed
-// from them is computed again. Rows are written before it is called; a mark that exists gets a
+// from them is computed again. Foreign results mark the hour alone: a day's lake file holds none of
+// theirs. Rows are written before it is called; a mark that exists gets a
 // new ETag, so that whoever read the rows before cannot clear it.
 func (s *Store) MarkDirty(ctx context.Context, rs []result.Result) error {
 	var ops []operation
@@ -48,6 +50,9 @@ func (s *Store) MarkDirty(ctx context.Context, rs []result.Result) error {
 			partition, form string
 			begin           time.Time
 		}{{hourPartition, "20060102T15", hour}, {dayPartition, "20060102", day}} {
+			if m.partition == dayPartition && strings.HasPrefix(rs[i].Series.Probe, wire.ForeignPrefix) {
+				continue
+			}
 			partition, row, err := checked(m.partition, join(source, m.begin.Format(m.form)))
 			if err != nil {
 				return fmt.Errorf("marking what changed: %w: %w", ErrRefused, err)

@@ -193,18 +193,18 @@ func (s *Store) Remove(_ context.Context, it inbox.Item) error {
 }
 
 // DropForeign implements ingest.Inbox.
-func (s *Store) DropForeign(_ context.Context, body []byte, meta map[string]string) (out inbox.Item, err error) {
+func (s *Store) DropForeign(_ context.Context, body []byte, meta map[string]string) (out inbox.Item, taken bool, err error) {
 	err = s.call("DropForeign", func() {
 		text, _ := json.Marshal(meta) // sorted by key; strings cannot fail
 		name := wire.InboxForeignFolder + "/" + hashOf(fmt.Appendf(nil, "%s\x00%s", text, body))
 		stored, ok := s.items[name]
 		if !ok {
-			stored = item{inbox.Item{Name: name, ETag: s.newETag(), Size: int64(len(body)), Created: created, Meta: maps.Clone(meta)}, body}
+			stored = item{inbox.Item{Name: name, ETag: s.newETag(), Attempts: 1, Size: int64(len(body)), Created: created, Meta: maps.Clone(meta)}, body}
 			s.items[name] = stored
 		}
-		out = stored.Item
+		out, taken = stored.Item, !ok
 	})
-	return out, err
+	return out, taken, err
 }
 
 // created is the creation of foreign items.

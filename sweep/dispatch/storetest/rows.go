@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"isochrone/prober/wire"
@@ -74,6 +75,9 @@ func (s *Store) MarkDirty(_ context.Context, rs []result.Result) error {
 	return s.call("MarkDirty", func() {
 		for i := range rs {
 			s.dirty[fmt.Sprintf("hour %s %s", rs[i].Series.Source, rs[i].Slot.UTC().Format("20060102T15"))] = true
+			if strings.HasPrefix(rs[i].Series.Probe, wire.ForeignPrefix) {
+				continue
+			}
 			s.dirty[fmt.Sprintf("day %s %s", rs[i].Series.Source, rs[i].Slot.UTC().Format("20060102"))] = true
 		}
 	})
