@@ -37,6 +37,22 @@ check: ## format, vet, staticcheck, module tidiness
 	go mod tidy -diff
 	go mod verify
 
+# A target ends sooner than its time would let it if it had to find the smallest form of each text first.
+FUZZTIME ?= 1m
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME (1m each), one after the other (ONLY=XML: those with that in their name)
+	@targets=$$(grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z0-9]*' . | sed -E 's|^(.*)/[^/]*:func (Fuzz.*)|\1 \2|' | grep -E ' Fuzz.*$(ONLY)' | sort); \
+	test -n "$$targets" || { echo 'make fuzz: there is no such target' >&2; exit 1; }; \
+	log=$$(mktemp); trap 'rm -f "$$log"' EXIT; failed=; \
+	while read -r package target; do \
+	  if go test "$$package" -run '^$$' -fuzz "^$$target\$$" -fuzztime '$(FUZZTIME)' -fuzzminimizetime 100x </dev/null >"$$log" 2>&1; then \
+	    printf '%-64s %s\n' "$$package $$target" "$$(grep -o 'execs: [0-9]*' "$$log" | tail -n 1)"; \
+	  else \
+	    cat "$$log"; failed+=" $$target"; \
+	  fi; \
+	done <<<"$$targets"; \
+	test -z "$$failed" || { echo "make fuzz: failed:$$failed" >&2; exit 1; }
+
 .PHONY: bench
 bench: $(NODE_STAMP) peers ## figures beside peers, as BENCH lines (ONLY=udp,tcp: some groups); takes about half an hour
 	go run ./infra/local/bench $(if $(ONLY),-only $(ONLY))

@@ -66,6 +66,7 @@ type group struct {
 
 var groups = []group{
 	{"ingest", "documents into rows and Parquet, beside bare loops", (*bench).ingest},
+	{"offer", "documents offered to Results, beside a bare loop that writes the same", (*bench).offer},
 	{"machine", "what this machine keeps a thread from that was just woken", (*bench).machine},
 	{"udp", "udp round trips between two namespaces, beside sockperf and irtt", (*bench).udp},
 	{"tcp", "tcp round trips at four sizes, beside sockperf", (*bench).tcp},
@@ -77,6 +78,7 @@ var groups = []group{
 	{"stream", "messages at a rate into a sink that takes fewer: delays against the formula", (*bench).stream},
 	{"mesh", "a full mesh of probers on this machine: lateness, memory, processor time", (*bench).mesh},
 	{"load", "the network's time under load, apart from a server's, against what the emulator applied", (*bench).load},
+	{"convert", "documents and other tools' results into rows, and XML into JSON, beside mxj, encoding/xml and encoding/json", (*bench).convert},
 	{"flood", "a measurement beside a reflector under attack", (*bench).flood},
 }
 
