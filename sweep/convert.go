@@ -194,9 +194,9 @@ func (c *converter) file(ctx context.Context, name string) error {
 		kept.JSON = converted.JSON
 		c.kept = append(c.kept, kept)
 	}
-	for i := range records {
-		if converted.Explained != nil {
-			c.explained = append(c.explained, explain(len(c.records)+i+1, &records[i], converted.Explained[i])...)
+	if c.explaining && converted != nil && converted.Explained != nil {
+		for i := range records {
+			c.explained = append(c.explained, explain(len(c.records)+i+1, &converted.Results[i], converted.Explained[i])...)
 		}
 	}
 	c.records = append(c.records, records...)
@@ -207,8 +207,7 @@ func (c *converter) file(ctx context.Context, name string) error {
 func refusal(err error) bool {
 	_, refused := errors.AsType[*ingest.Refused](err)
 	_, unread := errors.AsType[*convert.Refusal](err)
-	p, large := errors.AsType[*problem](err)
-	return refused || unread || large && p.code == exitBad
+	return refused || unread
 }
 
 // reason is a refusal without the status that HTTP would have.

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"isochrone/prober/wire"
@@ -96,10 +98,10 @@ func (c *converter) read(ctx context.Context, src *source) (body []byte, convert
 			converted, err = c.of(head).ConvertStream(in, src.Parameters)
 			return nil, converted, err
 		}
-		if body, err = oneDocument(in, src.name); err != nil {
+		if body, err = oneDocument(in); err != nil {
 			return nil, nil, err
 		}
-	} else if body, err = oneDocument(packed, src.name); err != nil {
+	} else if body, err = oneDocument(packed); err != nil {
 		return nil, nil, err
 	}
 	converted, err = c.of(body).Convert(ctx, body, src.Parameters)
@@ -107,13 +109,20 @@ func (c *converter) read(ctx context.Context, src *source) (body []byte, convert
 }
 
 // oneDocument reads what one document may have.
-func oneDocument(in io.Reader, name string) ([]byte, error) {
+func oneDocument(in io.Reader) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(in, wire.MaxDocumentBytes+1))
 	if err != nil {
 		return nil, err
 	}
 	if len(body) > wire.MaxDocumentBytes {
-		return nil, bad("split it; without --store, JTL files and lines of JSON may have any size", "%q is larger than %d MiB", titled(name), wire.MaxDocumentBytes>>20)
+		var streams []string
+		for _, f := range foreign.Formats() {
+			if f.Streams {
+				streams = append(streams, f.Name)
+			}
+		}
+		return nil, &convert.Refusal{Stage: convert.StageRead, Text: fmt.Sprintf("it is larger than %d MiB", wire.MaxDocumentBytes>>20), Offset: convert.NoOffset, TooLarge: true,
+			Remedy: fmt.Sprintf("split it; what these tools print may have any size, but cannot be stored so: %s", strings.Join(streams, ", "))}
 	}
 	return body, nil
 }

@@ -49,6 +49,18 @@ func (p *progress) say(format string, args ...any) {
 	p.width = len(text)
 }
 
+// gaugeWidth is how many signs a gauge has between its brackets.
+const gaugeWidth = 20
+
+// gauge shows a part of a whole as a bar. What is not known to have a size has none of it done.
+func gauge(part, whole float64) string {
+	done := 0
+	if whole > 0 {
+		done = int(gaugeWidth * min(max(part/whole, 0), 1))
+	}
+	return "[" + strings.Repeat("#", done) + strings.Repeat("-", gaugeWidth-done) + "]"
+}
+
 // clear takes the line back.
 func (p *progress) clear() {
 	p.lock.Lock()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,15 +47,15 @@ exit code is 1 then. --dry-run shows what would become of the bodies, and change
 			if err != nil {
 				return err
 			}
-			for i, h := range held {
-				r.progress.say("%d of %d bodies", i, len(held))
-				err := r.one(cmd.Context(), h)
-				r.progress.clear()
-				if err != nil {
-					return err
-				}
+			err = r.each(cmd.Context(), held)
+			if err != nil && len(r.records) == 0 {
+				return err
 			}
-			if err := s.print(format, r.answer()); err != nil {
+			// What was done by then is told also when the rest could not be.
+			if failed := s.print(format, r.answer(len(held))); err == nil {
+				err = failed
+			}
+			if err != nil {
 				return err
 			}
 			if r.refused > 0 {
@@ -83,6 +84,10 @@ exit code is 1 then. --dry-run shows what would become of the bodies, and change
 	formatFlag(cmd, &format)
 	return cmd
 }
+
+// settledAfter is how old a reason without a body must be to be deleted: the reason is written first, and
+// the body may be on its way.
+const settledAfter = time.Hour
 
 // What became of a body.
 const (
@@ -143,12 +148,27 @@ func (r *retrier) prepare(cmd *cobra.Command) (err error) {
 	return r.reach(ctx, st, blobs, rows)
 }
 
-// chosen reads which bodies to retry.
+// each retries bodies, one after the other.
+func (r *retrier) each(ctx context.Context, held []inbox.Held) error {
+	defer r.progress.clear()
+	for i, h := range held {
+		r.progress.say("%s %s of %s", gauge(float64(i), float64(len(held))), count(i), plural(len(held), "body", "bodies"))
+		if err := r.one(ctx, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chosen reads which bodies to retry. Of all the one that was refused first goes first: of two that have
+// a run in common it is stored, as it would have been.
 func (r *retrier) chosen(ctx context.Context, args []string, stage string) (out []inbox.Held, err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	if len(args) == 0 {
-		return r.held(ctx, r.stores, heldQuery{stage: stage}, "")
+		out, err := r.held(ctx, r.stores, heldQuery{stage: stage}, "")
+		slices.Reverse(out)
+		return out, err
 	}
 	for _, sha := range args {
 		held, err := r.bySHA(ctx, r.stores, sha)
@@ -178,7 +198,7 @@ func (r *retrier) one(ctx context.Context, h inbox.Held) error {
 	if err != nil {
 		return unreachable(fmt.Errorf("retrying %s: %w", h.SHA256[:shortSHA], err))
 	}
-	if !r.dry && (record.Outcome == retryStored || record.Outcome == retryGone) {
+	if !r.dry && (record.Outcome == retryStored || record.Outcome == retryGone && r.env.now().Sub(h.Why.When) > settledAfter) {
 		if err := r.stores.archive.Unquarantine(ctx, h); err != nil {
 			return unreachable(err)
 		}
@@ -306,7 +326,7 @@ type retryObject struct {
 	Bodies      []retryRecord `json:"bodies"`
 }
 
-func (r *retrier) answer() answer {
+func (r *retrier) answer(of int) answer {
 	records := r.records
 	if records == nil {
 		records = []retryRecord{}
@@ -324,6 +344,9 @@ func (r *retrier) answer() answer {
 			if why := records[i].Reason; why != nil {
 				fmt.Fprintf(w, "%s: %s\n", records[i].SHA256[:shortSHA], describe(errors.New(*why)))
 			}
+		}
+		if left := of - len(records); left > 0 {
+			fmt.Fprintf(w, "it ended early: %s not retried\n", plural(left, "body was", "bodies were"))
 		}
 		fmt.Fprintf(w, "n = %s of environment %s; what is not stored stays in quarantine\n", plural(len(records), "body", "bodies"), r.stores.environment)
 	}}

@@ -35,9 +35,11 @@ runs follow; and the hours and days are marked for recomputation. A replay that 
 again from the beginning, and does the rest.
 
 Documents that cannot be converted now are told, and nothing of them is touched: the exit code is 1 then.
-Runs that expired have no document and stay as they are, and so does what lies in quarantine. The window is of
-slots, from --from up to --to, which is left out; a foreign document has the day under which it is
-archived, or lies in the window with one of its runs.`,
+Runs that expired have no document and stay as they are, and so does what lies in quarantine.
+
+The window is of slots, from --from up to --to, which is left out. Times are UTC unless they say
+otherwise, as 2026-11-30T11:00+01:00 does. A foreign document has the day under which it is archived:
+it is replayed if the window holds all of that day, or one of the document's runs.`,
 		Example: `  sweep replay --from 2026-11-30 --to 2026-12-01
   sweep replay --from 2026-11-30T10:00 --to 2026-11-30T11:00 --source westeurope --format json
   sweep replay --from 2026-11-01 --to 2026-12-01 --format-of iperf3 --format-of fping --apply`,
@@ -128,8 +130,10 @@ func (c *replaying) prepare(cmd *cobra.Command, from, to string) (err error) {
 	st := c.stores
 	c.progress = c.session.progress()
 	c.replayer = &replay.Replayer{Archive: st.archive, Rows: st.tables, Converter: ingest.NewAgain(st.environment, st.archive, c.env.now), Patience: c.timeout,
-		Progress: func(day time.Time, documents int) {
-			c.progress.say("%s: %s", day.Format(time.DateOnly), plural(documents, "document", "documents"))
+		Progress: func(p replay.Progress) {
+			done := float64(p.Days) + float64(p.Documents)/float64(max(p.OfDay, 1))
+			c.progress.say("%s %s of %s of %s, day %d of %d", gauge(done, float64(p.Of)), count(p.Documents), plural(p.OfDay, "document", "documents"),
+				p.Day.Format(time.DateOnly), p.Days+1, p.Of)
 		}}
 	ctx, cancel := c.deadline(cmd)
 	defer cancel()

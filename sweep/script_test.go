@@ -54,6 +54,10 @@ func sweepMain() {
 // TestScripts runs testdata/*.txt, each in an environment of its own that is named as the script.
 func TestScripts(t *testing.T) {
 	acc, _ := azuritetest.Environment(t)
+	samples, err := filepath.Abs(filepath.Join("convert", "foreign", "testdata"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		UpdateScripts:       *update,
@@ -63,6 +67,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv(account.EnvConnectionString, acc.ConnectionString)
 			env.Setenv(account.EnvEnvironment, strings.TrimPrefix(filepath.Base(env.WorkDir), "script-"))
 			env.Setenv(envNow, scriptNow.Format(time.RFC3339))
+			env.Setenv("SAMPLES", samples)            // what other tools printed
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // or each command would wait a second before it ends
 			return nil
 		},
@@ -75,6 +80,8 @@ func TestScripts(t *testing.T) {
 			"capture":    cmdCapture,
 			"samerows":   cmdSameRows,
 			"tamper":     cmdTamper,
+			"wrap":       cmdWrap,
+			"jtl":        cmdJTL,
 		},
 	})
 }

@@ -57,7 +57,8 @@ func (b *batch) tick(refused bool) {
 	if refused {
 		b.refused.Add(1)
 	}
-	b.shown.say("%d of %s, %d refused", b.done.Add(1), plural(b.all, "file", "files"), b.refused.Load())
+	done := b.done.Add(1)
+	b.shown.say("%s %d of %s, %d refused", gauge(float64(done), float64(b.all)), done, plural(b.all, "file", "files"), b.refused.Load())
 }
 
 // batch works through the jobs, and puts a refusal to those that were refused. Its error ends the work: a

@@ -117,7 +117,7 @@ func TestTheREADMEsCommands(t *testing.T) {
 	if err != nil {
 		t.Errorf("the README's commands: %v\n%s", err, answer)
 	}
-	for _, want := range []string{"westeurope", "ext.by-hand", "complete", "brazilsouth -> southeastasia", "has no faults. It is for environment prod",
+	for _, want := range []string{"westeurope", "ext.by-hand", "ext.iperf3", "does not say its path", "stored", `{"order":{"@id":"7","item":["1","2"]}}`, "complete", "brazilsouth -> southeastasia", "has no faults. It is for environment prod",
 		"12 rounds from 02:03:44 to 02:08:54"} {
 		if !strings.Contains(string(answer), want) {
 			t.Errorf("the README's commands do not print %q:\n%s", want, answer)
@@ -148,6 +148,7 @@ func TestTheREADMEsCommands(t *testing.T) {
 var inText = map[string]string{
 	"make run":                         "",
 	"make check":                       "",
+	"make fuzz":                        "", // takes a minute a target
 	"make help":                        "make help",
 	"make deps":                        "make deps",
 	"make bench":                       "", // takes longer than a test may
@@ -160,6 +161,7 @@ var inText = map[string]string{
 	"bin/sweep config push":            "bin/sweep config push infra/local/sweep.yaml",
 	"bin/sweep status":                 "bin/sweep status",
 	"bin/sweep runs":                   "bin/sweep runs",
+	"bin/sweep quarantine list":        "bin/sweep quarantine list",
 	"bin/sweep completion bash --help": "bin/sweep completion bash --help",
 	"make run ONCE=1":                  "make run ONCE=1", // a second copy, beside the one that runs
 }

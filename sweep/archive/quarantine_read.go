@@ -21,7 +21,7 @@ import (
 const (
 	maxReasonBytes    = 64 << 10
 	maxHeldBytes      = 2 * maxDocumentBytes // of one that was too large
-	reasonsAtOnce     = 8
+	reasonsAtOnce     = 32
 	reasonExtension   = "reason.json"
 	quarantineDayForm = "date=2006-01-02"
 )
@@ -133,7 +133,7 @@ func (s *Store) ReadHeld(ctx context.Context, h inbox.Held) (body []byte, found 
 
 // Unquarantine deletes a body from quarantine, and then its reason. The reason goes last, so that
 // nothing ever lies there of which nobody knows why; a reason alone, should it be left, does no
-// harm and goes the next time. It is no fault that either is gone.
+// harm. It is no fault that either is gone.
 func (s *Store) Unquarantine(ctx context.Context, h inbox.Held) error {
 	for _, name := range []string{h.Name, h.WhyName} {
 		if name == "" {

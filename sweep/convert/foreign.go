@@ -63,17 +63,23 @@ type Foreign struct {
 // converts it. It is read once, in constant memory if the format allows. The error is a *Refusal
 // when the text or the names are at fault; any other is in's own.
 func ReadForeign(in io.Reader, environment string, names Names) (*Foreign, error) {
-	head := make([]byte, foreign.HeadBytes)
-	n, err := io.ReadFull(in, head)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, err
+	var head []byte
+	if text, ok := in.(*foreign.Text); ok {
+		head = text.Head()
+	} else {
+		head = make([]byte, foreign.HeadBytes)
+		n, err := io.ReadFull(in, head)
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, err
+		}
+		head = head[:n]
+		in = io.MultiReader(bytes.NewReader(head), in)
 	}
-	head = head[:n]
 	format := foreign.Recognise(head)
 	if format == nil {
 		return nil, unknown(head)
 	}
-	d, err := format.Read(io.MultiReader(bytes.NewReader(head), in))
+	d, err := format.Read(in)
 	if fault, ok := errors.AsType[*foreign.Fault](err); ok {
 		return nil, refuseForeign(format, fault)
 	}
@@ -115,7 +121,7 @@ func named(d *foreign.Document, environment string, names Names) (*Foreign, erro
 	if err != nil {
 		return nil, err
 	}
-	missing, seen := map[string]bool{}, taken{}
+	missing, seen := lacking{}, taken{}
 	for i := range d.Findings {
 		f := &d.Findings[i]
 		for _, n := range []struct{ what, given, said string }{{"source", source.one, f.Source}, {"target", target.one, f.Target}, {"path", names.Path, f.Path}, {"probe", names.Probe, f.Probe}} {
@@ -132,10 +138,10 @@ func named(d *foreign.Document, environment string, names Names) (*Foreign, erro
 			series.Target = target.of("target", f.To, missing)
 		}
 		if series.Path == "" {
-			missing["its path: give --path"] = true
+			missing["its path: give --path"] = "path"
 		}
 		if f.Run.Start == nil && names.At.IsZero() {
-			missing["when it was measured: give --at"] = true
+			missing["when it was measured: give --at"] = "at"
 		}
 		if len(missing) > 0 {
 			continue
@@ -154,8 +160,8 @@ func named(d *foreign.Document, environment string, names Names) (*Foreign, erro
 		out.Explained = append(out.Explained, f.Explained)
 	}
 	if len(missing) > 0 {
-		return nil, &Refusal{Stage: StageCheck, Text: fmt.Sprintf("the document (%s) does not say %s", d.Format, listed(missing)),
-			Offset: NoOffset, Remedy: "over HTTP the same are query parameters: source, target, path, at"}
+		return nil, &Refusal{Stage: StageCheck, Text: fmt.Sprintf("the document (%s) does not say %s", d.Format, missing.listed()),
+			Offset: NoOffset, Remedy: "over HTTP the same are query parameters: " + missing.parameters()}
 	}
 	if d.LeftCount > 0 {
 		for i := range out.Results {
@@ -246,10 +252,15 @@ func parseNames(what, text string) (ends, error) {
 	}
 	out := ends{hosts: map[string]string{}}
 	for part := range strings.SplitSeq(text, ",") {
-		host, name, ok := strings.Cut(part, "=")
-		if !ok || host == "" || name == "" {
+		at := strings.LastIndexByte(part, '=') // a host may have one too, and no name has
+		if at <= 0 || at == len(part)-1 {
 			return ends{}, &Refusal{Stage: StageCheck, Text: fmt.Sprintf("%s %.80q: want NAME, or HOST=NAME with commas between", what, text), Offset: NoOffset,
 				Remedy: "HOST is what the document calls it, NAME the prober's"}
+		}
+		host, name := part[:at], part[at+1:]
+		if first, twice := out.hosts[host]; twice && first != name {
+			return ends{}, &Refusal{Stage: StageCheck, Text: fmt.Sprintf("%s: %.80q is given as %.64q and as %.64q", what, host, first, name), Offset: NoOffset,
+				Remedy: "give each HOST once"}
 		}
 		out.hosts[host] = name
 	}
@@ -257,7 +268,7 @@ func parseNames(what, text string) (ends, error) {
 }
 
 // of is the name of the prober at a host, or a note of what is missing.
-func (e ends) of(what, host string, missing map[string]bool) string {
+func (e ends) of(what, host string, missing lacking) string {
 	if e.one != "" {
 		return e.one
 	}
@@ -269,20 +280,27 @@ func (e ends) of(what, host string, missing map[string]bool) string {
 		return ""
 	}
 	if host == "" {
-		missing[fmt.Sprintf("its %s: give --%s NAME", what, what)] = true
+		missing[fmt.Sprintf("its %s: give --%s NAME", what, what)] = what
 	} else {
-		missing[fmt.Sprintf("which prober is its %s %.80q: give --%s NAME or --%s %.80s=NAME", what, host, what, what, host)] = true
+		missing[fmt.Sprintf("which prober is its %s %.80q: give --%s NAME or --%s %.80s=NAME", what, host, what, what, host)] = what
 	}
 	return ""
 }
 
-func listed(missing map[string]bool) string {
+// lacking is what neither a document nor the caller says, in words, and the parameter that would say it.
+type lacking map[string]string
+
+func (l lacking) listed() string { return strings.Join(slices.Sorted(maps.Keys(l)), "; nor ") }
+
+// parameters are those that are missing, in the order of the documentation.
+func (l lacking) parameters() string {
 	var out []string
-	for m := range missing {
-		out = append(out, m)
+	for _, name := range []string{"source", "target", "path", "at"} {
+		if slices.Contains(slices.Collect(maps.Values(l)), name) {
+			out = append(out, name)
+		}
 	}
-	slices.Sort(out)
-	return strings.Join(out, "; nor ")
+	return strings.Join(out, ", ")
 }
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)

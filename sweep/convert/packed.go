@@ -40,6 +40,21 @@ func Measure(body []byte) (*Packed, error) {
 // Size is the size unpacked, in bytes.
 func (p *Packed) Size() int64 { return p.size }
 
+// head is the beginning of what is packed, as much as tells how it is encoded.
+func (p *Packed) head() []byte {
+	head := make([]byte, 4<<10)
+	var in io.Reader = bytes.NewReader(p.body)
+	if bytes.HasPrefix(p.body, gzipMagic) {
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return nil
+		}
+		in = z
+	}
+	n, _ := io.ReadFull(in, head) // it was read to its end once; a short one has a short head
+	return head[:n]
+}
+
 // unpack undoes gzip, if there is any.
 func (p *Packed) unpack() ([]byte, error) {
 	if !bytes.HasPrefix(p.body, gzipMagic) {

@@ -15,20 +15,28 @@ import (
 	"isochrone/sweep/convert/xmltext"
 )
 
-// MostOf is the most bytes of text that a body of a foreign document can come to, without keeping
-// any of it. The error is a *Refusal.
+// heldToMeasure is the largest wrapping that is undone to see how much it holds. What Logic Apps
+// wraps, and what people encode by hand, is smaller.
+const heldToMeasure = 1 << 20
+
+// MostOf is the most bytes of text that a body of a foreign document can come to, whatever is wrapped
+// around it, without keeping any of it. The error is a *Refusal.
 func MostOf(body []byte) (int64, error) {
 	p, err := Measure(body)
 	if err != nil {
 		return 0, err
 	}
-	switch trimmed := bytes.TrimLeft(body, blanks); {
-	case bytes.HasPrefix(body, gzipMagic), len(trimmed) > 0 && trimmed[0] == '<':
+	if charset.IsPlain(p.head()) {
 		return p.Size(), nil
-	case len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '['):
-		return p.Size(), nil // an envelope's content is shorter, unless it is packed: see Unwrap
 	}
-	return min(3*p.Size(), wire.MaxDocumentBytes), nil // UTF-16 becomes half as much again
+	size, known, err := charset.Measure(bytes.NewReader(body), wire.MaxDocumentBytes, heldToMeasure)
+	switch {
+	case err != nil:
+		return 0, refuseCharset(err)
+	case !known:
+		return wire.MaxDocumentBytes, nil
+	}
+	return size, nil
 }
 
 // Unwrap is a body's text as UTF-8, without a byte-order mark: gzip, base64, the envelope of Logic
@@ -114,14 +122,33 @@ func rootOf(text []byte) string {
 	}
 }
 
+// maxTree is what the tree of a document in hand may take of memory: that of 16 MiB of XML as it is
+// written to be read.
+const maxTree = 64 << 20
+
 // XMLToJSON is any XML as JSON, as json(xml(…)) of Logic Apps makes it. The error is a *Refusal.
 func XMLToJSON(text []byte) ([]byte, error) {
-	var out bytes.Buffer
-	err := xmljson.Convert(&out, bytes.NewReader(text), xmljson.Options{})
+	var out madeJSON
+	err := xmljson.Convert(&out, bytes.NewReader(text), xmljson.Options{MaxTree: maxTree, Size: int64(len(text))})
+	if r, ok := errors.AsType[*Refusal](err); ok {
+		return nil, r
+	}
 	if f, ok := errors.AsType[*xmltext.Fault](err); ok {
 		return nil, &Refusal{Stage: StageRead, Text: strings.TrimSpace(f.Text), Where: fmt.Sprintf("line %d", f.Line), Offset: f.Offset, TooLarge: f.Limit, Remedy: "send well-formed XML without a DTD"}
 	}
-	return out.Bytes(), err
+	return out, err
+}
+
+// madeJSON is what is made of XML, which is no longer than a document may be.
+type madeJSON []byte
+
+// Write implements io.Writer. The error is a *Refusal.
+func (m *madeJSON) Write(b []byte) (int, error) {
+	if len(*m)+len(b) > wire.MaxDocumentBytes {
+		return 0, tooLarge(StageRead, "as JSON it would be larger than a document may be")
+	}
+	*m = append(*m, b...)
+	return len(b), nil
 }
 
 // EnvironmentOf is the environment that a document of our own names in front of its runs; empty for

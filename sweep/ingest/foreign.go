@@ -92,9 +92,14 @@ func (g *Ingester) Foreign(ctx context.Context, body []byte, p Parameters) (Outc
 		return Outcome{}, fmt.Errorf("receiving a document: %w", err)
 	}
 	var done handled
-	if taken { // what has just been written need not be read
+	switch {
+	case taken: // what has just been written need not be read
 		done, err = g.handleTaken(ctx, it, body, nil)
-	} else {
+	case it.Attempts > 0:
+		// Another sender of the same has it in hand, or had it when his process ended; only a Drain finds out
+		// which. Whoever takes it meanwhile counts against a document that is in order.
+		return Outcome{}, nil
+	default:
 		done, err = g.handle(ctx, it, nil)
 	}
 	if err != nil {

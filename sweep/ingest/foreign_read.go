@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +37,7 @@ func (g *Ingester) foreignResults(ctx context.Context, body []byte, p Parameters
 	if err != nil {
 		return nil, nil, refuseConvert(err)
 	}
-	release, err := g.budget().open(ctx, size)
+	release, err := g.budget().openForeign(ctx, size, p.XML == XMLToJSON)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -54,7 +53,7 @@ func (g *Ingester) foreignResults(ctx context.Context, body []byte, p Parameters
 	if convert.IsDocument(text) {
 		c, err = g.ownResults(text, p)
 	} else {
-		c, err = g.toolResults(bytes.NewReader(text), p)
+		c, err = g.toolResults(foreign.NewText(text), p)
 	}
 	if r, ok := errors.AsType[*convert.Refusal](err); ok && r.Stage == convert.StageRecognise && p.XML == XMLToJSON && convert.IsXML(text) {
 		c, err = keptXML(text)

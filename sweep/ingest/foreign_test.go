@@ -146,7 +146,11 @@ func TestAForeignDocumentSurvivesStorageFaults(t *testing.T) {
 			t.Run(op+" "+name, func(t *testing.T) {
 				b := newBench(t)
 				if op == "Take" { // of what an earlier sender left there; what was just dropped is not taken again
-					if _, _, err := b.store.DropForeign(t.Context(), pack(t, foreignDocument(b.clock())), map[string]string{"probe": "mine"}); err != nil {
+					it, _, err := b.store.DropForeign(t.Context(), pack(t, foreignDocument(b.clock())), map[string]string{"probe": "mine"})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := b.store.Release(t.Context(), it); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -178,5 +182,3 @@ func TestAnythingElseInTheForeignFolderIsRefused(t *testing.T) {
 		t.Errorf("report %+v, reasons %+v", report, b.store.Reasons())
 	}
 }
-
-// The content type is only kept: a long or broken one does no harm.

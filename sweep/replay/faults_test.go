@@ -130,6 +130,44 @@ func TestAReplayThatEndedHalfWayIsMadeAgain(t *testing.T) {
 	}
 }
 
+// stopped is a replay that its operator stops right after rows were written.
+type stopped struct {
+	replay.Rows
+	stop    context.CancelFunc
+	written bool
+	marked  int // after that
+}
+
+func (s *stopped) MendRuns(ctx context.Context, rs []result.Result, ds []result.Difference) error {
+	err := s.Rows.MendRuns(ctx, rs, ds)
+	s.written = true
+	s.stop()
+	return err
+}
+
+func (s *stopped) MarkDirty(ctx context.Context, rs []result.Result) error {
+	err := s.Rows.MarkDirty(ctx, rs)
+	if s.written && err == nil {
+		s.marked += len(rs)
+	}
+	return err
+}
+
+// The marks that were set before may have been cleared by who read the rows before they were written.
+func TestWhatWasWrittenIsMarkedAlsoWhenTheReplayIsStopped(t *testing.T) {
+	w := newWorld(t)
+	tampered(t, w)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	r := w.replayer()
+	r.Concurrency = 1
+	rows := &stopped{Rows: r.Rows, stop: stop}
+	r.Rows = rows
+	if _, err := r.Run(ctx, whole, true); !errors.Is(err, context.Canceled) || !rows.written || rows.marked != 1 {
+		t.Errorf("%v; written %v, %d results marked behind it", err, rows.written, rows.marked)
+	}
+}
+
 // racing is somebody else who changes a row after it was compared.
 type racing struct {
 	replay.Rows

@@ -40,7 +40,7 @@ func (u *replay) foreign(ctx context.Context, d inbox.Archived) error {
 	}
 	defer leave()
 	w := &work{results: c.Results}
-	if c.JSON != nil {
+	if c.JSON != nil || parameters["xml"] == ingest.XMLToJSON { // which there is none of, when somebody knows the format by now
 		w.files = []file{{what: "XML as JSON", rebuild: func(ctx context.Context, write bool) (string, result.Change, error) {
 			return u.Archive.RebuildJSON(ctx, d.Name, c.JSON, write)
 		}}}
@@ -68,9 +68,6 @@ func (u *replay) foreign(ctx context.Context, d inbox.Archived) error {
 	if !u.apply || !w.differs() {
 		return nil
 	}
-	if len(stored) == 0 && len(w.results) > 0 {
-		return u.addAll(ctx, w)
-	}
 	return u.settle(ctx, w, compare)
 }
 
@@ -96,28 +93,13 @@ func (u *replay) compareForeign(ctx context.Context, d inbox.Archived, parameter
 	for i := range w.results {
 		made[key{w.results[i].Series, w.results[i].Slot.Unix()}] = true
 	}
-	w.gone = nil
+	w.gone, w.whole = nil, len(stored) == 0
 	for _, s := range stored {
 		if !made[key{s.Series, s.Slot.Unix()}] {
 			w.gone = append(w.gone, s)
 		}
 	}
 	return stored, nil
-}
-
-// addAll adds a document of which no row is stored, all of its rows or none.
-func (u *replay) addAll(ctx context.Context, w *work) error {
-	if err := u.mark(ctx, w); err != nil {
-		return err
-	}
-	err := u.Rows.AddForeign(ctx, w.results)
-	if errors.Is(err, result.ErrTaken) { // since it was compared
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("writing the rows: %w", err)
-	}
-	return u.mark(ctx, w)
 }
 
 // end is where rows of a document may lie: from a source, to a target over a path, or to wherever.

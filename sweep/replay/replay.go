@@ -8,6 +8,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -80,9 +81,17 @@ type Replayer struct {
 	Concurrency int
 	// Patience is how long storage may take over one document; 0 is for ever.
 	Patience time.Duration
-	// Progress, if it is set, is told after each document how many of a day's were read. It may be
-	// called at once.
-	Progress func(day time.Time, documents int)
+	// Progress, if it is set, is told after each document how far the replay is. It may be called at
+	// once.
+	Progress func(Progress)
+}
+
+// Progress is how far a replay is.
+type Progress struct {
+	Day       time.Time // in hand
+	Days, Of  int       // days behind it, of so many of the window
+	Documents int       // of the day, that were looked at
+	OfDay     int       // of so many
 }
 
 // DefaultConcurrency keeps busy while storage answers.
@@ -112,10 +121,13 @@ func (r *Replayer) Run(ctx context.Context, scope Scope, apply bool) (Report, er
 		return Report{}, fmt.Errorf("replaying: %w", err)
 	}
 	u := &replay{Replayer: r, scope: scope, apply: apply, newest: newest}
+	first := scope.From.UTC().Truncate(24 * time.Hour)
+	u.progress.Of = int((scope.To.Sub(first) + 24*time.Hour - 1) / (24 * time.Hour))
 	for day := scope.From.UTC().Truncate(24 * time.Hour); day.Before(scope.To); day = day.AddDate(0, 0, 1) {
 		if err := u.day(ctx, day); err != nil {
 			return u.report, err
 		}
+		u.progress.Days++
 	}
 	return u.report, nil
 }
@@ -127,55 +139,56 @@ type replay struct {
 	apply  bool
 	newest map[wire.Series]time.Time
 
-	lock   sync.Mutex
-	report Report
+	lock     sync.Mutex
+	report   Report
+	progress Progress
 }
 
 // day replays a day's documents. Those of probers have nothing to do with each other. Foreign ones
 // follow each other in the order in which they came, for the first has a row that two lay claim to.
 func (u *replay) day(ctx context.Context, day time.Time) error {
-	if u.scope.takes(result.OwnTool) {
-		if err := u.plannedDay(ctx, day); err != nil {
-			return err
-		}
+	planned, err := u.plannedOf(ctx, day)
+	if err != nil {
+		return fmt.Errorf("replaying the documents of %s: %w", day.Format(time.DateOnly), err)
 	}
-	all, err := u.Archive.ArchivedForeign(ctx, day)
+	foreign, err := u.Archive.ArchivedForeign(ctx, day)
 	if err != nil {
 		return fmt.Errorf("replaying the foreign documents of %s: %w", day.Format(time.DateOnly), err)
 	}
-	for _, d := range all {
-		if err := u.one(ctx, d, u.foreign); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (u *replay) plannedDay(ctx context.Context, day time.Time) error {
+	u.progress.Day, u.progress.Documents, u.progress.OfDay = day, 0, len(planned)+len(foreign)
 	g, inHand := errgroup.WithContext(ctx)
-	g.SetLimit(max(u.Concurrency, 0))
-	if u.Concurrency == 0 {
-		g.SetLimit(DefaultConcurrency)
-	}
-	for d, err := range u.Archive.Archived(inHand, day, u.scope.Source) {
-		if err != nil {
-			if fault := g.Wait(); fault != nil { // which may be why the listing ended
-				return fault
-			}
-			return fmt.Errorf("replaying the documents of %s: %w", day.Format(time.DateOnly), err)
-		}
+	g.SetLimit(cmp.Or(u.Concurrency, DefaultConcurrency))
+	for _, d := range planned {
 		if inHand.Err() != nil {
 			break
-		}
-		if d.Assignment != "" && !u.scope.holds(d.Slot) {
-			continue
 		}
 		g.Go(func() error { return u.one(inHand, d, u.planned) })
 	}
 	if err := g.Wait(); err != nil {
 		return err
 	}
+	for _, d := range foreign {
+		if err := u.one(ctx, d, u.foreign); err != nil {
+			return err
+		}
+	}
 	return ctx.Err()
+}
+
+// plannedOf lists the documents of probers of a day that lie in the scope.
+func (u *replay) plannedOf(ctx context.Context, day time.Time) (out []inbox.Archived, err error) {
+	if !u.scope.takes(result.OwnTool) {
+		return nil, nil
+	}
+	for d, err := range u.Archive.Archived(ctx, day, u.scope.Source) {
+		if err != nil {
+			return nil, err
+		}
+		if d.Assignment == "" || u.scope.holds(d.Slot) {
+			out = append(out, d)
+		}
+	}
+	return out, nil
 }
 
 // one replays a document within its time, and names it in the error.
@@ -190,9 +203,10 @@ func (u *replay) one(ctx context.Context, d inbox.Archived, act func(context.Con
 	}
 	if u.Progress != nil {
 		u.lock.Lock()
-		n := u.report.Documents
+		u.progress.Documents++
+		now := u.progress
 		u.lock.Unlock()
-		u.Progress(d.Day, n)
+		u.Progress(now)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"isochrone/sweep/inbox"
 	"isochrone/sweep/ingest"
 	"isochrone/sweep/replay"
+	"isochrone/sweep/result"
 )
 
 // Of a world: three documents of probers with a run each, a foreign one of ours and one of a tool with two
@@ -141,6 +143,42 @@ func TestRowsThatADocumentNoLongerMakesAreDeletedAndNoOthers(t *testing.T) {
 }
 
 // Unknown XML is kept as JSON beside it, which follows from the XML as rows do.
+// When somebody knows by now what unknown XML says, it has rows and is no more kept as JSON.
+func TestXMLThatIsKnownByNowHasRowsInPlaceOfJSON(t *testing.T) {
+	w := newWorld(t)
+	before := w.dump(t)
+	r := w.replayer()
+	r.Converter = fixed{Converter: r.Converter, foreign: func(c *ingest.Converted) {
+		if c.Format == ingest.FormatXML {
+			run := own(w.environment).Runs[0]
+			c.Format, c.JSON = "known", nil
+			c.Results = []result.Result{{Series: wire.Series{Environment: w.environment, Source: "office", Target: "westeurope", Path: "public", Probe: "ext.known"},
+				Slot: slot.Add(-2 * time.Hour), Run: run, Tool: "known", Document: documentOf(before, ".xml")}}
+		}
+	}}
+	for _, apply := range []bool{false, true} {
+		if got := run(t, r, whole, apply); got.Rows != (replay.Changes{Added: 1}) || got.Files != (replay.Changes{Removed: 1}) || got.Differing != 1 {
+			t.Errorf("apply %v: report %+v", apply, got)
+		}
+	}
+	if gone := keysOnlyIn(before, w.dump(t)); len(gone) != 1 || !strings.HasSuffix(gone[0], ".xml.json") {
+		t.Errorf("gone are %q", gone)
+	}
+	if again := run(t, r, whole, true); again.Same != documentsOfWorld {
+		t.Errorf("again: %+v", again)
+	}
+}
+
+// documentOf is the document whose name ends so.
+func documentOf(dump map[string]string, ending string) string {
+	for key := range dump {
+		if strings.Contains(key, "/foreign/") && strings.HasSuffix(key, ending) {
+			return key[strings.LastIndex(key, "raw-"):]
+		}
+	}
+	return ""
+}
+
 func TestXMLAsJSONIsMadeAgain(t *testing.T) {
 	w := newWorld(t)
 	r := w.replayer()
@@ -263,5 +301,25 @@ func TestExpiredRunsAndNewerRunsAreLeftAlone(t *testing.T) {
 	}
 	if diff := cmp.Diff(before, w.dump(t)); diff != "" {
 		t.Errorf("stored (-before +after):\n%s", diff)
+	}
+}
+
+func TestProgressComesToTheWholeOfEachDay(t *testing.T) {
+	w := newWorld(t)
+	r := w.replayer()
+	var last replay.Progress
+	var lock sync.Mutex
+	r.Progress = func(p replay.Progress) {
+		lock.Lock()
+		defer lock.Unlock()
+		if p.Documents >= last.Documents || p.Days > last.Days {
+			last = p
+		}
+	}
+	scope := whole
+	scope.From = scope.From.AddDate(0, 0, -1)
+	run(t, r, scope, false)
+	if want := (replay.Progress{Day: whole.From, Days: 1, Of: 2, Documents: documentsOfWorld, OfDay: documentsOfWorld}); last != want {
+		t.Errorf("at the end %+v, want %+v", last, want)
 	}
 }

@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"isochrone/sweep/result"
 )
 
 // tries is how often a document is compared and mended when others write its rows at the same time.
 const tries = 4
+
+// markTime is how long the marks may take after a replay was cut off.
+const markTime = 5 * time.Second
 
 // file is one that follows from a document. rebuild compares it, and with write puts it right.
 type file struct {
@@ -27,6 +31,7 @@ type work struct {
 	newest  []result.Result     // those that may be the newest of their series
 	latest  []result.Difference // one of each of those
 	gone    []result.Difference // rows that the document does not come to any more
+	whole   bool                // nothing is stored of a foreign document: all of its rows are added, or none
 	files   []file
 }
 
@@ -68,12 +73,21 @@ func (u *replay) compare(ctx context.Context, w *work) (err error) {
 // the marks for what is computed from them.
 //
 // The marks are set before the first of these, too. A replay that ends between the rows and the marks
-// finds the rows in order when it is made again, and would not set them then.
-func (u *replay) mend(ctx context.Context, w *work) error {
+// finds the rows in order when it is made again, and would not set them then. For the same reason they
+// are set after a fault, or when the replay is cut off: what was read before the rows were written may
+// have cleared the first ones.
+func (u *replay) mend(ctx context.Context, w *work) (err error) {
 	if w.marks() {
 		if err := u.mark(ctx, w); err != nil {
 			return err
 		}
+		defer func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTime)
+			defer cancel()
+			if fault := u.mark(ctx, w); err == nil {
+				err = fault
+			}
+		}()
 	}
 	for i := range w.files {
 		if f := &w.files[i]; f.change != result.Same {
@@ -83,7 +97,15 @@ func (u *replay) mend(ctx context.Context, w *work) error {
 		}
 	}
 	if changed(w.rows) {
-		if err := u.Rows.MendRuns(ctx, w.results, w.rows); err != nil {
+		write := func() error { return u.Rows.MendRuns(ctx, w.results, w.rows) }
+		if w.whole {
+			write = func() error { return u.Rows.AddForeign(ctx, w.results) }
+		}
+		err := write()
+		if errors.Is(err, result.ErrTaken) { // by another document, since it was compared
+			return nil
+		}
+		if err != nil {
 			return fmt.Errorf("writing the rows: %w", err)
 		}
 	}
@@ -96,9 +118,6 @@ func (u *replay) mend(ctx context.Context, w *work) error {
 		if err := u.Rows.MendLatest(ctx, w.newest, w.latest); err != nil {
 			return fmt.Errorf("writing the newest runs: %w", err)
 		}
-	}
-	if w.marks() {
-		return u.mark(ctx, w)
 	}
 	return nil
 }

@@ -84,6 +84,17 @@ func RowOf(r *result.Result) Row {
 	return row
 }
 
+// Values are the columns that a row has, by name: strings, ints, float64s and times, in the units of Columns.
+func Values(r *Row) map[string]any {
+	out := map[string]any{}
+	for i := range rowFields {
+		if v := rowFields[i].get(r); v != nil {
+			out[rowFields[i].Name] = v
+		}
+	}
+	return out
+}
+
 // foreign leaves out what another tool does not say, where the types of our own runs have no null for it.
 func (r *Row) foreign() {
 	r.Bulk.BudgetReached = nil // nobody gave it a budget

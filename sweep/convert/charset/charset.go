@@ -40,6 +40,8 @@ type Fault struct {
 	Remedy string
 	// Damaged says that the wrapping is damaged, TooLarge that it holds more than most.
 	Damaged, TooLarge bool
+
+	unheld bool // more than may be held would have to be undone in memory
 }
 
 // Error gives the reason.
@@ -53,14 +55,23 @@ const (
 
 // Unwrap undoes wrappings and encodings, and stops after most bytes of text with a Fault that says
 // TooLarge; most ≤ 0 is no limit. Gzip and encodings are undone as they are read, in constant memory;
-// base64, the envelope and a JSON string in memory, of at most 64 MiB. What is not valid in its
+// base64, the envelope and a JSON string in memory, of at most 64 MiB, and half as much again as most. What is not valid in its
 // encoding, and a NUL, is a *Fault when that place is read: nothing is replaced silently.
 func Unwrap(in io.Reader, most int64) (*Unwrapped, error) {
+	held := int64(heldBytes)
+	if most > 0 {
+		held = min(held, most+most/2+headBytes) // base64 of most, with line breaks
+	}
+	return unwrap(in, most, held)
+}
+
+// unwrap is Unwrap that undoes at most so many bytes in memory.
+func unwrap(in io.Reader, most, mayHold int64) (*Unwrapped, error) {
 	body := &counted{in: in}
 	out := &Unwrapped{}
 	layer := layer{in: bufio.NewReaderSize(body, headBytes)}
 	for wrappings := 0; ; wrappings++ {
-		inner, err := layer.unwrap(body, out)
+		inner, err := layer.unwrap(body, out, mayHold)
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +99,7 @@ type layer struct {
 }
 
 // unwrap undoes one wrapping, or else says that the text is the innermost.
-func (l *layer) unwrap(body *counted, out *Unwrapped) (layer, error) {
+func (l *layer) unwrap(body *counted, out *Unwrapped, mayHold int64) (layer, error) {
 	if head, _ := l.in.Peek(2); len(head) == 2 && head[0] == 0x1f && head[1] == 0x8b { // RFC 1952, section 2.3.1
 		out.Steps = append(out.Steps, "gzip")
 		unpacked, err := gunzip(l.in, body)
@@ -108,7 +119,7 @@ func (l *layer) unwrap(body *counted, out *Unwrapped) (layer, error) {
 		if !w.begins(head) {
 			continue
 		}
-		held, err := hold(text, w.name)
+		held, err := hold(text, w.name, mayHold)
 		if err != nil {
 			return layer{}, err
 		}

@@ -93,13 +93,13 @@ func (l *limited) Read(p []byte) (int, error) {
 type held []byte
 
 // hold reads the rest of a text that is to be undone in memory.
-func hold(text io.Reader, name string) (held, error) {
-	b, err := io.ReadAll(io.LimitReader(text, heldBytes+1))
+func hold(text io.Reader, name string, most int64) (held, error) {
+	b, err := io.ReadAll(io.LimitReader(text, most+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(b) > heldBytes {
-		return nil, &Fault{Offset: heldBytes, Reason: fmt.Sprintf("what begins as %s has more than %d bytes", name, heldBytes), Remedy: "send the document itself, packed with gzip if it must be small", TooLarge: true}
+	if int64(len(b)) > most {
+		return nil, &Fault{Offset: most, Reason: fmt.Sprintf("what begins as %s has more than %d bytes", name, most), Remedy: "send the document itself, packed with gzip if it must be small", TooLarge: true, unheld: true}
 	}
 	return b, nil
 }

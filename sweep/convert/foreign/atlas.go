@@ -46,7 +46,9 @@ func readAtlas(in io.Reader, d *Document) error {
 			if inner, ok := errors.AsType[*Fault](err); ok {
 				left.Where, left.Reason = inner.Where, inner.Reason
 			}
-			d.leave(*left)
+			if d.leave(*left); d.lost(10*MaxFindings, *left) {
+				return nil
+			}
 			continue
 		}
 		if err := d.add(*f); err != nil {

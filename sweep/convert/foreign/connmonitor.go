@@ -54,7 +54,7 @@ func (r *connMonitorRow) get(column, unit string) Quantity {
 // text is a text of the row. Azure's command line writes None for what is not there.
 func (r *connMonitorRow) text(column string) string {
 	if s := strings.TrimSpace(r.cell(column)); s != "None" && s != "null" {
-		return s
+		return strings.Clone(s) // the rest of the row need not be kept with it
 	}
 	return ""
 }
@@ -218,6 +218,6 @@ func connMonitorFailure(f *Finding, r *connMonitorRow) {
 			words = append(words, s)
 		}
 	}
-	f.Run.Detail = strings.Join(words, ": ")
+	f.Run.Detail = wire.CutDetail(strings.Join(words, ": ")) // Issues may list all hops
 	f.explain("failure", Quantity{Text: f.Run.Detail, Where: r.where + ", TestResult"})
 }

@@ -151,11 +151,7 @@ func (c *connMonitorReader) readCSV(b *bufio.Reader) error {
 
 // lost says whether so much could not be read that the rest is not worth the time.
 func (c *connMonitorReader) lost() bool {
-	if c.d.LeftCount <= 10*MaxFindings {
-		return false
-	}
-	c.d.leave(Fault{Offset: NoOffset, Reason: "the rest is not looked at: too much of the text in front of it could not be read"})
-	return true
+	return c.d.lost(10*MaxFindings, Fault{Offset: NoOffset})
 }
 
 // connMonitorCSVFault is what is wrong with a row, if it is the text's fault.

@@ -278,7 +278,7 @@ func (e *ethrReader) why(rest wire.Failure) (wire.Failure, string) {
 		return rest, "nothing was moved"
 	}
 	words := e.run.failed.Get("Message").Text()
-	return toldFailure(words, rest), words
+	return failureInWords(words, rest), words
 }
 
 // end ends a run: what was begun and has no summary, and one of which there are but errors.

@@ -34,7 +34,7 @@ func (e *ethrReader) pingLost(r toldRecord, warmup, why string, icmp bool) {
 	if e.run.failures == nil {
 		e.run.failures = map[wire.Failure]int{}
 	}
-	e.run.failures[toldFailure(why, wire.FailureTimeout)]++
+	e.run.failures[failureInWords(why, wire.FailureTimeout)]++
 }
 
 func (e *ethrReader) pingBegan(r toldRecord, icmp bool) {
@@ -77,7 +77,7 @@ func (e *ethrReader) pings(r toldRecord) error {
 	f.Summary.Failures = run.failures
 	switch {
 	case c.Received == 0:
-		f.toldFail(toldFailure(run.why, wire.FailureTimeout), fmt.Sprintf("%d of %d lost: %s", c.Lost, c.Sent, run.why))
+		f.toldFail(failureInWords(run.why, wire.FailureTimeout), fmt.Sprintf("%d of %d lost: %s", c.Lost, c.Sent, run.why))
 	case len(run.ping) == c.Received:
 		f.RTT = run.ping
 		f.explain("rtt_min_us", Quantity{fmt.Sprintf("%d lines", len(run.ping)), "", began.where("Message")})

@@ -3,6 +3,7 @@ package foreign
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"isochrone/prober/wire"
@@ -84,10 +85,23 @@ func (f *Finding) began(at time.Time, q Quantity) {
 	f.explain("start", q)
 }
 
+// detach makes the finding's texts its own and as short as a row's. They are parts of a line, a row or
+// a whole document, which would otherwise be kept for the sake of a few bytes of it.
+func (f *Finding) detach() {
+	for _, text := range []*string{&f.Tool, &f.From, &f.To, &f.Variant, &f.Run.Address} {
+		*text = strings.Clone(*text)
+	}
+	f.Run.Detail = strings.Clone(wire.CutDetail(strings.ToValidUTF8(f.Run.Detail, "\uFFFD")))
+	for i := range f.Explained {
+		e := &f.Explained[i]
+		e.Original, e.Where = strings.Clone(e.Original), strings.Clone(e.Where)
+	}
+}
+
 // check refuses a finding that no row can hold: what a reader of a format must not let through.
-func (f *Finding) check() error {
-	refuse := func(format string, args ...any) error {
-		return &Fault{Offset: NoOffset, Reason: fmt.Sprintf(format, args...)}
+func (f *Finding) check() *Fault {
+	refuse := func(format string, args ...any) *Fault {
+		return &Fault{Offset: NoOffset, Where: f.whose(), Reason: fmt.Sprintf(format, args...)}
 	}
 	if err := wire.ValidateName("kind", string(f.Run.Kind)); err != nil {
 		return refuse("%v", err)
@@ -118,4 +132,13 @@ func (f *Finding) check() error {
 		}
 	}
 	return nil
+}
+
+// whose names the run by its ends and time, for a fault that has no place in the text.
+func (f *Finding) whose() string {
+	s := fmt.Sprintf("the run from %.60q to %.60q", f.From, f.To)
+	if f.Run.Start != nil {
+		s += " at " + f.Run.Start.Format(time.RFC3339)
+	}
+	return s
 }

@@ -10,6 +10,7 @@ package foreign
 import (
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"isochrone/prober/wire"
@@ -120,11 +121,23 @@ func (d *Document) leave(f Fault) {
 	}
 }
 
+// lost says whether more parts than that could not be read, so that the rest is not worth the time,
+// and notes where the reading ends.
+func (d *Document) lost(most int, at Fault) bool {
+	if d.LeftCount <= most {
+		return false
+	}
+	at.Reason = "the rest is not looked at: too much of the text in front of it could not be read"
+	d.leave(at)
+	return true
+}
+
 // add appends a finding.
 func (d *Document) add(f Finding) error {
 	if len(d.Findings) >= MaxFindings {
 		return &Fault{Offset: NoOffset, Reason: fmt.Sprintf("more than %d runs in one document: split it", MaxFindings)}
 	}
+	f.detach()
 	d.Findings = append(d.Findings, f)
 	return nil
 }
@@ -167,18 +180,20 @@ func (f *Format) Read(in io.Reader) (*Document, error) {
 	if err := f.read(in, d); err != nil {
 		return nil, err
 	}
-	if len(d.Findings) == 0 {
-		if len(d.Left) > 0 {
-			return nil, &d.Left[0]
+	d.Findings = slices.DeleteFunc(d.Findings, func(f Finding) bool {
+		fault := f.check()
+		if fault != nil {
+			d.leave(*fault)
 		}
-		return nil, &Fault{Offset: NoOffset, Reason: "it holds no measurement"}
+		return fault != nil
+	})
+	switch {
+	case len(d.Findings) > 0:
+		return d, nil
+	case len(d.Left) > 0:
+		return nil, &d.Left[0]
 	}
-	for i := range d.Findings {
-		if err := d.Findings[i].check(); err != nil {
-			return nil, err
-		}
-	}
-	return d, nil
+	return nil, &Fault{Offset: NoOffset, Reason: "it holds no measurement"}
 }
 
 // epoch and horizon bound the times that are believed of a document.

@@ -48,7 +48,7 @@ func fortioFinding(d *Document, r toldRecord) (Finding, bool) {
 	f.fortioTimes(r)
 	if r.Get("error").True() {
 		words := strings.TrimSpace(r.Get("message").Text() + " " + r.Get("exception").Text())
-		f.toldFail(toldFailure(words, wire.FailureProtocol), words)
+		f.toldFail(failureInWords(words, wire.FailureProtocol), words)
 		return f, true
 	}
 	counts := &f.Run.Counts
@@ -68,7 +68,7 @@ func fortioFinding(d *Document, r toldRecord) (Finding, bool) {
 		f.Counted.Received, f.Counted.Lost = true, true
 		f.explain("lost_count", from)
 	}
-	f.fortioCodes(r)
+	f.fortioFailures(r)
 	if f.Counted.Received && counts.Received == 0 {
 		f.fortioAllFailed(r)
 		return f, true
@@ -125,20 +125,44 @@ func fortioFailed(d *Document, r toldRecord) (n int, from Quantity, known bool) 
 	} else if told != nil {
 		return *told, q, true
 	}
-	codes := r.Get("RetCodes")
-	if codes.Kind() != jsontext.Object || codes.Cut() {
+	codes, whole := fortioCodes(r)
+	if !whole {
 		return 0, q, false
 	}
-	for code := range codes.Members() {
-		count, err := r.quantity("", "RetCodes", code).count()
+	for _, c := range codes {
+		count, err := c.calls.count()
 		if err != nil || count == nil || *count > math.MaxInt32-n {
 			return 0, q, false
 		}
-		if !fortioOK(code) {
+		if !fortioOK(c.code) {
 			n += *count
 		}
 	}
 	return n, Quantity{strconv.Itoa(n), "", r.where("RetCodes")}, true
+}
+
+// fortioCode is a code with which calls ended, and how many did.
+type fortioCode struct {
+	code  string
+	calls Quantity
+}
+
+// maxFortioCodes bounds the codes that are read: those of HTTP, and the words of a few errors.
+const maxFortioCodes = 1000
+
+// fortioCodes are all codes. Whole is false where there are none, too many, some twice, or the text
+// ends among them.
+func fortioCodes(r toldRecord) (out []fortioCode, whole bool) {
+	codes := r.Get("RetCodes")
+	seen := map[string]bool{}
+	for code, calls := range codes.Members() {
+		if seen[code] || len(out) >= maxFortioCodes {
+			return out, false
+		}
+		seen[code] = true
+		out = append(out, fortioCode{code, quantityOf(calls, "", r.where("RetCodes", code))})
+	}
+	return out, codes.Kind() == jsontext.Object && !codes.Cut()
 }
 
 // fortioOK says whether fortio takes a code for success: 2xx and the teapot of HTTP, OK of TCP and UDP,
@@ -147,15 +171,16 @@ func fortioOK(code string) bool {
 	return len(code) == 3 && code[0] == '2' || code == "418" || code == "OK" || code == "SERVING"
 }
 
-// fortioCodes counts the failures of which the code says what they were. −1 is any failure of a socket.
-func (f *Finding) fortioCodes(r toldRecord) {
-	for code := range r.Get("RetCodes").Members() {
-		q := r.quantity("", "RetCodes", code)
-		n, err := q.count()
-		if err != nil || n == nil || *n == 0 || fortioOK(code) {
+// fortioFailures counts the failures of which the code says what they were. −1 is any failure of a
+// socket.
+func (f *Finding) fortioFailures(r toldRecord) {
+	codes, _ := fortioCodes(r)
+	for _, c := range codes {
+		n, err := c.calls.count()
+		if err != nil || n == nil || *n == 0 || fortioOK(c.code) {
 			continue
 		}
-		what, ok := fortioFailure(code)
+		what, ok := fortioFailure(c.code)
 		if !ok {
 			continue
 		}
@@ -163,7 +188,7 @@ func (f *Finding) fortioCodes(r toldRecord) {
 			f.Summary.Failures = map[wire.Failure]int{}
 		}
 		f.Summary.Failures[what] += *n
-		f.explain("failed_"+string(what)+"_count", q)
+		f.explain("failed_"+string(what)+"_count", c.calls)
 	}
 }
 
@@ -172,7 +197,7 @@ func fortioFailure(code string) (wire.Failure, bool) {
 	if n, err := strconv.Atoi(code); err == nil {
 		return wire.FailureHTTPStatus, n >= 300
 	}
-	what := toldFailure(code, "")
+	what := failureInWords(code, "")
 	if what == "" && code == "short read" { // of UDP: nothing came
 		what = wire.FailureTimeout
 	}
@@ -180,21 +205,22 @@ func fortioFailure(code string) (wire.Failure, bool) {
 }
 
 func (f *Finding) fortioAllFailed(r toldRecord) {
-	var codes []string
+	var words []string
 	code, most := wire.FailureUnreachable, 0
-	for name := range r.Get("RetCodes").Members() {
-		n, err := r.quantity("", "RetCodes", name).count()
+	codes, _ := fortioCodes(r)
+	for _, c := range codes {
+		n, err := c.calls.count()
 		if err != nil || n == nil {
 			continue
 		}
-		if len(codes) < 10 {
-			codes = append(codes, fmt.Sprintf("%d of code %.80s", *n, name))
+		if len(words) < 10 {
+			words = append(words, fmt.Sprintf("%d of code %.80s", *n, c.code))
 		}
-		if what, ok := fortioFailure(name); ok && *n > most {
+		if what, ok := fortioFailure(c.code); ok && *n > most {
 			code, most = what, *n
 		}
 	}
-	f.toldFail(code, fmt.Sprintf("all %d calls failed: %s", f.Run.Counts.Sent, strings.Join(codes, ", ")))
+	f.toldFail(code, fmt.Sprintf("all %d calls failed: %s", f.Run.Counts.Sent, strings.Join(words, ", ")))
 }
 
 // fortioRate: ActualQPS counts the calls that failed in; a rate of answers leaves them out.

@@ -141,14 +141,23 @@ func (r *fpingReader) target(host string, more bool) (*fpingTarget, error) {
 	if t != nil && (!more || !t.summed) {
 		return t, nil
 	}
-	if len(r.order) >= MaxFindings {
-		r.tooMany = true
-		return nil, &Fault{Offset: NoOffset, Reason: fmt.Sprintf("more than %d runs in one document: split it", MaxFindings)}
+	if len(host) > maxHostName {
+		return nil, &Fault{Offset: NoOffset, Reason: fmt.Sprintf("%.40q… is no name of a host", host)}
 	}
+	if len(r.order) >= MaxFindings {
+		return nil, r.beyond()
+	}
+	host = strings.Clone(host) // the line need not be kept with it
 	t = &fpingTarget{host: host, echoes: echoes{budget: r.budget}}
 	r.targets[host] = t
 	r.order = append(r.order, t)
 	return t, nil
+}
+
+// beyond ends the reading of a document that has more targets than one may have.
+func (r *fpingReader) beyond() error {
+	r.tooMany = true
+	return &Fault{Offset: NoOffset, Reason: fmt.Sprintf("more than %d runs in one document: split it", MaxFindings)}
 }
 
 func (r *fpingReader) finish() error {

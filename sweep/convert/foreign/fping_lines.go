@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"isochrone/prober/wire"
 )
 
 // fpingKind is what a line of fping's is.
@@ -138,7 +140,10 @@ func (r *fpingReader) takeLine(line, where string) error {
 		return nil
 	case fpingCounts:
 		if r.interval != nil && !r.interval[f.host] { // the whole's summaries have no clock in front
-			r.interval[f.host] = true
+			if len(r.interval) >= MaxFindings {
+				return r.beyond()
+			}
+			r.interval[strings.Clone(f.host)] = true
 			r.intervals++
 			return nil
 		}
@@ -148,16 +153,20 @@ func (r *fpingReader) takeLine(line, where string) error {
 		return err
 	}
 	t.place = where
-	ms := func(text string) Quantity { return Quantity{Text: text, Unit: "ms", Where: where} }
+	told := func(text, unit string) Quantity { // of which the line need not be kept
+		return Quantity{Text: strings.Clone(text), Unit: unit, Where: where}
+	}
+	ms := func(text string) Quantity { return told(text, "ms") }
+	says := func(text string) string { return strings.Clone(wire.CutDetail(text)) }
 	switch f.kind {
 	case fpingReply:
-		return t.reply(f.seq, ms(f.time), Quantity{Text: f.stamp, Where: where})
+		return t.reply(f.seq, ms(f.time), told(f.stamp, ""))
 	case fpingTimeout:
-		t.lost(f.seq, Quantity{Text: f.stamp, Where: where})
+		t.lost(f.seq, told(f.stamp, ""))
 	case fpingAgain:
 		t.again++
 	case fpingCounts:
-		t.sum(Quantity{Text: f.xmt, Where: where}, Quantity{Text: f.rcv, Where: where}, ms(f.least), ms(f.avg), ms(f.most))
+		t.sum(told(f.xmt, ""), told(f.rcv, ""), ms(f.least), ms(f.avg), ms(f.most))
 	case fpingList:
 		words := strings.Fields(f.rest)
 		values := make([]Quantity, len(words))
@@ -167,7 +176,7 @@ func (r *fpingReader) takeLine(line, where string) error {
 		return t.list(values)
 	case fpingRefusal:
 		if t.refusal == "" {
-			t.refusal = f.rest
+			t.refusal = says(f.rest)
 		}
 	case fpingAlive:
 		t.alive = true
@@ -175,9 +184,9 @@ func (r *fpingReader) takeLine(line, where string) error {
 			return t.reply(0, ms(f.time), Quantity{})
 		}
 	case fpingDead:
-		t.dead = line
+		t.dead = says(line)
 	case fpingUnknown:
-		t.unknown = f.rest
+		t.unknown = says(f.rest)
 	}
 	return nil
 }

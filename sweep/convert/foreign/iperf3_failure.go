@@ -18,7 +18,7 @@ var iperf3Failures = []struct {
 	{"timed out", wire.FailureTimeout}, {"timeout", wire.FailureTimeout}, {"stopped responding", wire.FailureTimeout},
 	{"no route to host", wire.FailureUnreachable}, {"unreachable", wire.FailureUnreachable}, {"host is down", wire.FailureUnreachable},
 	{"name or service not known", wire.FailureDNS}, {"name resolution", wire.FailureDNS}, {"nodename nor servname", wire.FailureDNS},
-	{"no address associated", wire.FailureDNS}, {"no such host", wire.FailureDNS},
+	{"no address associated", wire.FailureDNS}, {"no such host", wire.FailureDNS}, {"address family for hostname", wire.FailureDNS},
 	// What the look-up left in errno, where a name did not resolve.
 	{"unable to connect to server: resource temporarily unavailable", wire.FailureDNS},
 	{"interrupt", wire.FailureCanceled}, {"client has terminated", wire.FailureCanceled},

@@ -52,16 +52,21 @@ func (r *iperf3Run) datagrams(f *Finding, flows []*iperf3Flow, d *Document) erro
 }
 
 // packets is how many datagrams were sent in a direction, and how many of them are missing. Where all
-// are, the receiver does not know of any, and counts none as lost.
+// are, the receiver does not know of any, and counts none as lost. Where the receiver's word is not
+// there, as in the document of a server that sends, its zero losses are none that were counted; and of
+// a sender of which nothing is known iperf3 subtracts those of the ramp from zero, unsigned.
 func (w *iperf3Flow) packets() (sent, lost float64, where string, ok bool) {
 	if w.byIntervals {
 		return w.sum.packets, max(w.sum.lost, 0), "intervals[].sum" + w.suffix, !w.sum.sends
+	}
+	if !w.none && !w.rate.there() {
+		return 0, 0, "", false
 	}
 	for _, sum := range []struct {
 		v    jsontext.Value
 		name string
 	}{{w.sent, "sum_sent"}, {w.total, "sum"}, {w.received, "sum_received"}} {
-		if n, counted := iperf3Number(sum.v.Get("packets")); counted && n > 0 {
+		if n, counted := iperf3Number(sum.v.Get("packets")); counted && n > 0 && n < 1<<62 {
 			sent, ok, where = n, true, "end."+sum.name+w.suffix
 			break
 		}

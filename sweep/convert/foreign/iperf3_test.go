@@ -15,7 +15,7 @@ import (
 func TestIperf3Samples(t *testing.T) { testSamples(t, iperf3) }
 
 func FuzzIperf3(f *testing.F) {
-	fuzz(f, iperf3, 37, `{"start":{"connected":[],"version":"iperf 3.12"},"intervals":[{}],"end":{}}`,
+	fuzz(f, iperf3, 39, `{"start":{"connected":[],"version":"iperf 3.12"},"intervals":[{}],"end":{}}`,
 		`{"event":"end","data":{}}`, `{"start":{"test_start":{"bidir":1}},"end":{"sum_received":{"bytes":1,"bits_per_second":nan,"seconds":0}}`,
 		"{\"intervals\":[{\"sum\":{\"bytes\":1,\"seconds\":1e308}}]}\n{\"start\":{", `{"error":"x","start":{"timestamp":{"timesecs":1e300}}}`)
 }
@@ -86,6 +86,23 @@ func TestIperf3WhatTheOtherEndDidNotTellIsNull(t *testing.T) {
 		"sum_received"`, 1)
 	if b := iperf3One(t, mustConvert(t, iperf3, []byte(minus))).Summary.Bulk.Throughput; b.UpRetransmits != nil {
 		t.Errorf("−1 retransmits is %d", *b.UpRetransmits)
+	}
+}
+
+// A server does not know how many datagrams its client sent, or how many of its own arrived: iperf3
+// 3.12 writes zero for both, less those of the ramp, so that the first becomes 18446744073709551391.
+func TestIperf3AServersDocumentOfUDPWithARamp(t *testing.T) {
+	f := iperf3One(t, iperf3Sample(t, "server-udp-omit-3streams.json"))
+	if c := f.Run.Counts; c.Sent != 462 || c.Lost != 39 || *c.LostForward != 39 || *f.Summary.Bulk.Throughput.UpBPS != 54931739.38178895 {
+		t.Errorf("%+v", c)
+	}
+	d := iperf3Sample(t, "server-udp-bidir-omit.json")
+	f = iperf3One(t, d)
+	if b := f.Summary.Bulk.Throughput; *b.UpBPS != 39845688.77155614 || b.DownBPS != nil || f.Counted.Lost || f.Run.Counts.LostReverse != nil {
+		t.Errorf("%+v, %+v", b, f.Run.Counts)
+	}
+	if !hasLeft(d, "counts of datagrams") {
+		t.Errorf("left %v", d.Left)
 	}
 }
 

@@ -18,6 +18,7 @@ const (
 	maxJTLValues  = 400_000
 	maxJTLThreads = 100_000 // of all groups together; of more it is not told how many there were
 	maxJTLName    = 1024    // bytes of a label or thread
+	maxJTLThread  = 48      // bytes of a thread's name that are kept; of longer ones a hash is
 )
 
 // maxJTLElapsed is maxDurationNS in ms.
@@ -293,9 +294,18 @@ func (j *jtlFold) who(g *jtlGroup, s *jtlSample, f *jtlFigures) {
 		g.usersUntold = true
 		return
 	}
+	if len(name) > maxJTLName {
+		g.usersUntold, g.users = true, nil
+		return
+	}
+	if len(name) > maxJTLThread {
+		h := fnv.New128a()
+		_, _ = h.Write(name)
+		name = h.Sum(nil)
+	}
 	id, ok := j.threads[string(name)]
 	if !ok {
-		if len(j.threads) >= maxJTLThreads || len(name) > maxJTLName {
+		if len(j.threads) >= maxJTLThreads {
 			g.usersUntold, g.users = true, nil
 			return
 		}

@@ -40,6 +40,9 @@ func readMtrJSON(text []byte, d *Document) error {
 		next := t.Rest()
 		line += bytes.Count(rest[:len(rest)-len(next)], []byte("\n"))
 		text = next
+		if d.lost(MaxFindings, Fault{Line: line, Offset: NoOffset}) {
+			return nil
+		}
 	}
 }
 

@@ -131,7 +131,7 @@ func (r *ndt7Run) finding(d *Document) (Finding, bool) {
 		if e := r.test(name).failed; e != nil {
 			words := e.Get("Value", "Failure").Text()
 			f.Run.Detail = joinDetail(f.Run.Detail, name+": "+words)
-			f.Run.Failure = toldFailure(words, wire.FailureProtocol)
+			f.Run.Failure = failureInWords(words, wire.FailureProtocol)
 		}
 	}
 	f.ndt7Down(d, r, down)

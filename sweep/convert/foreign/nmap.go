@@ -57,7 +57,7 @@ type nmapReader struct {
 	d        *Document
 	depth    int
 	tool     string
-	protocol string   // of the ports that were scanned; empty without a scan
+	protocol string   // of the ports that were scanned; empty without a scan, nmapSeveral of TCP and UDP
 	began    Quantity // the scan
 	down     int      // hosts that were named as down
 
@@ -79,7 +79,11 @@ func (x *nmapReader) start(t *xmltext.Token) {
 	case x.depth == 1 && name == "nmaprun":
 		x.tool, x.began = strings.TrimSpace("nmap "+attribute("version").Text), attribute("start")
 	case x.depth == 2 && name == "scaninfo":
-		x.protocol = attribute("protocol").Text
+		if p := attribute("protocol").Text; x.protocol == "" {
+			x.protocol = p
+		} else if p != x.protocol { // an element each
+			x.protocol = nmapSeveral
+		}
 	case x.depth == 2 && name == "host":
 		x.isHost, x.line, x.from, x.to = true, t.Line, attribute("starttime"), attribute("endtime")
 		x.address, x.name, x.state, x.reason, x.srtt = "", "", "", "", Quantity{}
@@ -100,6 +104,9 @@ func (x *nmapReader) start(t *xmltext.Token) {
 		x.unnamed(attribute("down"), attribute("total"), t.Line)
 	}
 }
+
+// nmapSeveral is the protocol of a scan with several, whose probes have one srtt together.
+const nmapSeveral = "several"
 
 // maxNmapText is the most that is kept of an attribute: an address, a name, a number.
 const maxNmapText = 256
@@ -200,12 +207,20 @@ func (x *nmapReader) unnamed(down, total Quantity, line int) {
 // kind is what a host was asked with: the scan's probes, and without a scan that which made nmap say that
 // it is up.
 func (x *nmapReader) kind() wire.Kind {
-	switch {
-	case x.protocol == "tcp", x.reason == "syn-ack", x.reason == "reset", x.reason == "conn-refused":
+	switch x.protocol {
+	case nmapSeveral:
+		return "rtt"
+	case "tcp":
 		return wire.KindConnect
-	case x.protocol == "udp", x.reason == "udp-response", x.reason == "port-unreach":
+	case "udp":
 		return wire.KindUDP
-	case x.reason == "arp-response", x.reason == "nd-response":
+	}
+	switch x.reason {
+	case "syn-ack", "reset", "conn-refused":
+		return wire.KindConnect
+	case "udp-response", "port-unreach":
+		return wire.KindUDP
+	case "arp-response", "nd-response":
 		return "arp"
 	}
 	return wire.KindICMP

@@ -67,6 +67,22 @@ func TestNmapHostsThatAreDownAndNotNamed(t *testing.T) {
 	}
 }
 
+// -sU and -sS at once: an element each says of which ports, and the round trips are of both.
+func TestNmapAScanOfTCPAndUDPIsOfNeither(t *testing.T) {
+	scan := func(protocols ...string) string {
+		text := `<nmaprun scanner="nmap" start="1796069164" version="7.93" xmloutputversion="1.05">`
+		for _, p := range protocols {
+			text += `<scaninfo type="x" protocol="` + p + `" numservices="1" services="53"/>`
+		}
+		return text + `<host><status state="up" reason="reset"/><address addr="192.0.2.1" addrtype="ipv4"/><times srtt="1000" rttvar="1" to="1"/></host></nmaprun>`
+	}
+	for want, text := range map[wire.Kind]string{"rtt": scan("tcp", "udp"), wire.KindUDP: scan("udp"), wire.KindConnect: scan("tcp", "tcp")} {
+		if f := mustConvert(t, nmap, []byte(text)).Findings[0]; f.Run.Kind != want {
+			t.Errorf("kind %s, want %s", f.Run.Kind, want)
+		}
+	}
+}
+
 // nmap takes no round trip of its own host: that it is up is all that is known.
 func TestNmapOfItsOwnHostTellsThatItIsUp(t *testing.T) {
 	f := mustConvert(t, nmap, readSample(t, "testdata/nmap/own-host.xml")).Findings

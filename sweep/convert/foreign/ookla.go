@@ -127,7 +127,7 @@ func (t *ooklaTest) end(d *Document, line int) error {
 		if t.message == "" {
 			return nil
 		}
-		f.toldFail(toldFailure(t.message, wire.FailureUnreachable), t.message)
+		f.toldFail(failureInWords(t.message, wire.FailureUnreachable), t.message)
 		if at, q, ok := t.failed.time("timestamp"); ok && f.Run.Start == nil {
 			f.began(at, q)
 		}
@@ -152,7 +152,7 @@ func ooklaFinding(d *Document, r toldRecord, test *ooklaTest) Finding {
 		if message == "" {
 			message = "the result has no bandwidth"
 		}
-		f.toldFail(toldFailure(message, wire.FailureProtocol), message)
+		f.toldFail(failureInWords(message, wire.FailureProtocol), message)
 		return f
 	}
 	f.ooklaMoved(d, r)

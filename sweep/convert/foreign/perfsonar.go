@@ -77,8 +77,7 @@ func readPerfsonar(in io.Reader, d *Document) error {
 		if p.base == len(text) {
 			return nil
 		}
-		if d.LeftCount > MaxFindings {
-			p.leave(0, "the rest is not looked at: too much of the text in front of it could not be read")
+		if d.lost(MaxFindings, Fault{Offset: int64(p.base)}) {
 			return nil
 		}
 		if n > 0 {

@@ -59,6 +59,9 @@ func readPing(in io.Reader, d *Document) error {
 		if err := r.take(n, string(bytes.TrimRight(line, " \t\r"))); err != nil {
 			return err
 		}
+		if d.lost(MaxFindings, Fault{Line: n, Offset: NoOffset}) {
+			break
+		}
 	}
 	return r.finish()
 }
@@ -133,9 +136,8 @@ func (r *pingReader) finish() error {
 		return nil
 	}
 	if f.Run.Start == nil { // runs of which nothing tells the time are told apart by their number
-		if r.runs[f.To]++; r.runs[f.To] > 1 {
-			f.Variant = strconv.Itoa(r.runs[f.To])
-		}
+		r.runs[f.To]++
+		f.Variant = nthRun(r.runs[f.To])
 	}
 	return r.d.add(*f)
 }

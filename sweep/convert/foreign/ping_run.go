@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -129,6 +130,9 @@ func (r *pingRun) statistics(line, where string) bool {
 	return strings.HasPrefix(line, "--- ") && strings.HasSuffix(line, " statistics ---")
 }
 
+// pingSoFar is what iputils' ping says of itself in the middle of a run when it is sent SIGQUIT.
+var pingSoFar = regexp.MustCompile(`^\r?\d+/\d+ packets, \d+% loss`)
+
 // isPingNoise says whether a line is one that ping writes, and that tells no figure: dumps of packets and
 // routes, the dots of a flood, an interrupt's echo.
 func isPingNoise(line string) bool {
@@ -137,7 +141,7 @@ func isPingNoise(line string) bool {
 			return true
 		}
 	}
-	return strings.Trim(line, ".\b EC") == ""
+	return strings.Trim(line, ".\b EC") == "" || pingSoFar.MatchString(line)
 }
 
 // sentByLines is what the sequence numbers say was sent: all up to the highest.

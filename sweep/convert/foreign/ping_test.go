@@ -214,6 +214,15 @@ func TestPingWithoutSomeOfItsLines(t *testing.T) {
 	wantCounts(t, f, 4, 4, 0)
 }
 
+// iputils 20221126, sent SIGQUIT in the middle of a run.
+func TestPingThatWasAskedHowItGoes(t *testing.T) {
+	f := pingText(t, "PING 127.0.0.1 (127.0.0.1) 56(84) bytes of data.\n64 bytes from 127.0.0.1: icmp_seq=1 ttl=64 time=0.190 ms\n"+
+		"\r1/1 packets, 0% loss, min/avg/ewma/max = 0.190/0.190/0.190/0.190 ms\n64 bytes from 127.0.0.1: icmp_seq=2 ttl=64 time=0.031 ms\n\n"+
+		"--- 127.0.0.1 ping statistics ---\n2 packets transmitted, 2 received, 0% packet loss, time 20ms\nrtt min/avg/max/mdev = 0.031/0.110/0.190/0.079 ms\n", 0)
+	wantRTT(t, f, 0.190, 0.031)
+	wantCounts(t, f, 2, 2, 0)
+}
+
 func TestPingSeveralRunsOneBehindTheOther(t *testing.T) {
 	d := mustConvert(t, ping, readSample(t, "testdata/ping/iputils-three-runs.txt"))
 	if len(d.Findings) != 3 || d.LeftCount != 0 {

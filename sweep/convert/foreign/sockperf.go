@@ -24,7 +24,7 @@ var (
 	sockperfColour  = regexp.MustCompile("\x1b?\\[[0-9;]+m")
 	sockperfVersion = regexp.MustCompile(`^sockperf: == version #(\S+) == ?`)
 	sockperfPeer    = regexp.MustCompile(`^\[ *\d+\] IP = (\S+) +PORT = +(\d+) +# (TCP|UDP)`)
-	sockperfServer  = regexp.MustCompile(`Printing statistics for Server No: (\d+)$`)
+	sockperfServer  = regexp.MustCompile(`^Printing statistics for Server No: (\d+)$`)
 )
 
 const sockperfLogBegins = "test was performed using the following parameters: --mps="
@@ -67,7 +67,10 @@ func (r *sockperfReader) read() error {
 			}
 			continue // a log has millions of them
 		}
-		if err := r.take(sockperfColour.ReplaceAllString(line, "")); err != nil {
+		if strings.Contains(line, "[") {
+			line = sockperfColour.ReplaceAllString(line, "")
+		}
+		if err := r.take(line); err != nil {
 			return err
 		}
 	}
@@ -101,7 +104,7 @@ func (r *sockperfReader) take(line string) error {
 		}
 		r.begin() // its first lines are missing
 	}
-	if m := sockperfServer.FindStringSubmatch(line); m != nil {
+	if m := sockperfServer.FindStringSubmatch(line[max(strings.Index(line, "Printing statistics"), 0):]); m != nil {
 		if s := &r.run.section; s.measured() || s.failure != "" {
 			if err := r.run.hand(r.d); err != nil {
 				return err

@@ -44,35 +44,37 @@ func (s *sockperfSection) measured() bool {
 	return s.mean.there() || s.samples.n > 0 || s.rate.there()
 }
 
-// sockperfForms are the lines with figures; a group each, in order.
+// sockperfForms are the lines with figures; a group each, in order. What a line has of its form is looked
+// for first: a log has millions of lines, and an expression takes long to find nothing.
 var sockperfForms = []struct {
+	has  string
 	form *regexp.Regexp
 	to   func(*sockperfSection) []*Quantity
 }{
-	{regexp.MustCompile(`\[Valid Duration\] RunTime=[\d.]+ sec; SentMessages=(\d+); ReceivedMessages=(\d+)`),
+	{`[Valid Duration]`, regexp.MustCompile(`\[Valid Duration\] RunTime=[\d.]+ sec; SentMessages=(\d+); ReceivedMessages=(\d+)`),
 		func(s *sockperfSection) []*Quantity { return []*Quantity{&s.sent, &s.received} }},
-	{regexp.MustCompile(`# dropped messages = (\d+); # duplicated messages = (\d+); # out-of-order messages = (\d+)`),
+	{`# dropped messages`, regexp.MustCompile(`# dropped messages = (\d+); # duplicated messages = (\d+); # out-of-order messages = (\d+)`),
 		func(s *sockperfSection) []*Quantity { return []*Quantity{&s.dropped, &s.duplicated, &s.overtaking} }},
-	{regexp.MustCompile(`Total (\d+) observations;`), func(s *sockperfSection) []*Quantity { return []*Quantity{&s.observations} }},
-	{regexp.MustCompile(`---> <MAX> observation = +([\d.]+)$`), func(s *sockperfSection) []*Quantity { return []*Quantity{&s.most} }},
-	{regexp.MustCompile(`---> <MIN> observation = +([\d.]+)$`), func(s *sockperfSection) []*Quantity { return []*Quantity{&s.least} }},
-	{regexp.MustCompile(`---> percentile 99\.900 = +([\d.]+)$`), func(s *sockperfSection) []*Quantity { return []*Quantity{&s.p999} }},
-	{regexp.MustCompile(`---> percentile 99\.000 = +([\d.]+)$`), func(s *sockperfSection) []*Quantity { return []*Quantity{&s.p99} }},
-	{regexp.MustCompile(`---> percentile 90\.000 = +([\d.]+)$`), func(s *sockperfSection) []*Quantity { return []*Quantity{&s.p90} }},
-	{regexp.MustCompile(`---> percentile 50\.000 = +([\d.]+)$`), func(s *sockperfSection) []*Quantity { return []*Quantity{&s.p50} }},
-	{regexp.MustCompile(`Total of (\d+) messages sent in ([\d.]+) sec`), func(s *sockperfSection) []*Quantity { return []*Quantity{&s.messages, &s.seconds} }},
-	{regexp.MustCompile(`NOTE: test was performed, using msg-size=(\d+)[,.]`), func(s *sockperfSection) []*Quantity { return []*Quantity{&s.size} }},
-	{regexp.MustCompile(`Summary: BandWidth is ([\d.]+ [MG]Bps) \(`), func(s *sockperfSection) []*Quantity { return []*Quantity{&s.rate} }},
+	{`observations;`, regexp.MustCompile(`Total (\d+) observations;`), func(s *sockperfSection) []*Quantity { return []*Quantity{&s.observations} }},
+	{`<MAX>`, regexp.MustCompile(`---> <MAX> observation = +([\d.]+)$`), func(s *sockperfSection) []*Quantity { return []*Quantity{&s.most} }},
+	{`<MIN>`, regexp.MustCompile(`---> <MIN> observation = +([\d.]+)$`), func(s *sockperfSection) []*Quantity { return []*Quantity{&s.least} }},
+	{`99.900`, regexp.MustCompile(`---> percentile 99\.900 = +([\d.]+)$`), func(s *sockperfSection) []*Quantity { return []*Quantity{&s.p999} }},
+	{`99.000`, regexp.MustCompile(`---> percentile 99\.000 = +([\d.]+)$`), func(s *sockperfSection) []*Quantity { return []*Quantity{&s.p99} }},
+	{`90.000`, regexp.MustCompile(`---> percentile 90\.000 = +([\d.]+)$`), func(s *sockperfSection) []*Quantity { return []*Quantity{&s.p90} }},
+	{`50.000`, regexp.MustCompile(`---> percentile 50\.000 = +([\d.]+)$`), func(s *sockperfSection) []*Quantity { return []*Quantity{&s.p50} }},
+	{`messages sent in`, regexp.MustCompile(`Total of (\d+) messages sent in ([\d.]+) sec`), func(s *sockperfSection) []*Quantity { return []*Quantity{&s.messages, &s.seconds} }},
+	{`NOTE: `, regexp.MustCompile(`NOTE: test was performed, using msg-size=(\d+)[,.]`), func(s *sockperfSection) []*Quantity { return []*Quantity{&s.size} }},
+	{`Summary: BandWidth`, regexp.MustCompile(`Summary: BandWidth is ([\d.]+ [MG]Bps) \(`), func(s *sockperfSection) []*Quantity { return []*Quantity{&s.rate} }},
 }
 
 // sockperfMean is the one line that says what all figures are.
-var sockperfMean = regexp.MustCompile(`====> avg-(latency|rtt)=([\d.]+) \(std-dev=([\d.]+)[,)]`)
+var sockperfMean = regexp.MustCompile(`^====> avg-(latency|rtt)=([\d.]+) \(std-dev=([\d.]+)[,)]`)
 
 // take reads a line that is not the beginning of a run.
 func (r *sockperfRun) take(line string, lines *numberedLines) *Fault {
 	s := &r.section
 	where := fmt.Sprintf("line %d", lines.line)
-	if m := sockperfMean.FindStringSubmatch(line); m != nil {
+	if m := sockperfMean.FindStringSubmatch(line[max(strings.Index(line, "====>"), 0):]); m != nil {
 		s.label = m[1]
 		s.mean, s.stddev = Quantity{m[2], "usec", where}, Quantity{m[3], "usec", where}
 		return nil
@@ -84,6 +86,9 @@ func (r *sockperfRun) take(line string, lines *numberedLines) *Fault {
 		return nil
 	}
 	for _, f := range sockperfForms {
+		if !strings.Contains(line, f.has) {
+			continue
+		}
 		if m := f.form.FindStringSubmatch(line); m != nil {
 			for i, q := range f.to(s) {
 				*q = Quantity{Text: m[i+1], Where: where}

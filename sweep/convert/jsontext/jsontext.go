@@ -14,8 +14,10 @@ import (
 
 // The limits of one text.
 const (
-	MaxDepth  = 100
-	MaxValues = 4 << 20
+	MaxDepth = 100
+	// MaxValues counts values, and the names of members too. The densest that a tool writes has one in
+	// about ten bytes: so many are in the longest document there may be, and take 32 MiB.
+	MaxValues = 2 << 20
 )
 
 // Fault says what is wrong with a text, and where.
@@ -68,7 +70,8 @@ type entry struct {
 type Text struct {
 	body    []byte
 	entries []entry
-	lines   []uint32 // where each line begins, found when first asked for
+	lines   []uint32 // where each line begins, as far as was asked for
+	counted int      // bytes in which lines were counted
 }
 
 // Options are for texts that are not quite JSON.

@@ -3,6 +3,7 @@ package jsontext
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -61,8 +62,20 @@ func (p *parser) add(k Kind, start int) (int, *Fault) {
 	if len(p.t.entries) >= MaxValues {
 		return 0, p.limit("more than %d values", MaxValues)
 	}
+	if len(p.t.entries) == cap(p.t.entries) {
+		p.grow()
+	}
 	p.t.entries = append(p.t.entries, entry{kind: k, start: uint32(start)})
 	return len(p.t.entries) - 1, nil
+}
+
+// grow makes room for as many entries as the text has if it goes on as it began; for four times as many
+// as there are at the most, because another text may follow. append would copy a large list many times.
+func (p *parser) grow() {
+	n := len(p.t.entries)
+	want := int(float64(n)*float64(len(p.t.body))/float64(max(p.at, 1))) + n/16
+	want = min(max(want, n+n/4), 4*n) + 16
+	p.t.entries = slices.Grow(p.t.entries, min(want, MaxValues)-n)
 }
 
 func (p *parser) close(i, end int) {

@@ -202,14 +202,15 @@ func (v Value) Names() string {
 	return strings.Join(out, ", ")
 }
 
-// line is the line of an offset, from 1.
+// line is the line of an offset, from 1. Lines are counted no further than was asked for: of a text
+// with values one behind the other most is parsed again, and each time a shorter rest of it.
 func (t *Text) line(at int) int {
 	if t.lines == nil {
 		t.lines = []uint32{0}
-		for i, c := range t.body {
-			if c == '\n' && len(t.lines) < 1<<20 { // a text of more lines is told by its offsets
-				t.lines = append(t.lines, uint32(i+1))
-			}
+	}
+	for ; t.counted < at; t.counted++ {
+		if t.body[t.counted] == '\n' && len(t.lines) < 1<<20 { // a text of more lines is told by its offsets
+			t.lines = append(t.lines, uint32(t.counted+1))
 		}
 	}
 	return sort.Search(len(t.lines), func(i int) bool { return int(t.lines[i]) > at })

@@ -3,7 +3,8 @@ package xmljson
 import (
 	"bytes"
 	"fmt"
-	"math"
+	"slices"
+	"unsafe"
 
 	"isochrone/sweep/convert/xmltext"
 )
@@ -15,23 +16,32 @@ type builder struct {
 	open   []int32 // the elements that the tokens are in; first the document
 	scope  scope
 	ends   []int // of an open element: how many declarations were in scope in front of it
+
+	most int64 // bytes that the tree may take
+	size int64 // of the text; 0 is not known
+	at   int64 // bytes in front of the token
 }
 
 // reset makes the builder ready for a document.
-func (b *builder) reset(arrays []string) {
+func (b *builder) reset(o Options) {
+	b.most, b.size = o.MaxTree, o.Size
+	if b.most <= 0 || b.most > MaxTreeBytes {
+		b.most = MaxTreeBytes
+	}
 	b.tree.reset()
 	b.scope.reset()
 	b.open, b.ends = append(b.open[:0], 0), b.ends[:0]
 	clear(b.arrays)
-	for _, a := range arrays {
+	for _, a := range o.Arrays {
 		b.arrays[a] = true
 	}
 }
 
 // take puts a token into the tree.
 func (b *builder) take(t *xmltext.Token) error {
-	if len(b.arena) > MaxTextBytes || len(b.nodes) == math.MaxInt32 {
-		return &xmltext.Fault{Offset: t.Offset, Line: t.Line, Limit: true, Text: "the document holds more than 512 MiB of text"}
+	b.at = t.Offset
+	if b.bytes() > b.most {
+		return &xmltext.Fault{Offset: t.Offset, Line: t.Line, Limit: true, Text: fmt.Sprintf("the document would take more than %d MiB of memory", b.most>>20)}
 	}
 	switch t.Kind {
 	case xmltext.Start:
@@ -76,14 +86,30 @@ func (b *builder) add(n node) int32 {
 	if n.kind != element && n.kind != instruction || n.name != parent.name {
 		parent.flags &^= sameNames
 	}
-	b.nodes = append(b.nodes, n)
+	b.nodes = append(room(b, b.nodes, 1), n)
 	return id
+}
+
+// room is s with room for n more. append would copy a long one many times: here it gets as much as the
+// whole text comes to if that goes on as it began: four times as much as there is at the most, and what
+// the tree may take.
+func room[T any](b *builder, s []T, n int) []T {
+	if len(s)+n <= cap(s) {
+		return s
+	}
+	want := 2 * len(s)
+	if b.size > 0 && b.at > 0 {
+		want = int(float64(len(s)) * float64(b.size) / float64(b.at) * 17 / 16)
+	}
+	var one T
+	want = min(want, 4*len(s), int(b.most)/int(unsafe.Sizeof(one)))
+	return slices.Grow(s, max(want-len(s), len(s)/4)+n)
 }
 
 // keep puts a text into the arena.
 func (b *builder) keep(s []byte) span {
 	from := len(b.arena)
-	b.arena = escape(b.arena, s)
+	b.arena = escape(room(b, b.arena, len(s)), s)
 	return span{uint32(from), uint32(len(b.arena))}
 }
 
@@ -178,7 +204,7 @@ func (b *builder) attribute(a *xmltext.Attribute, n *node, t *xmltext.Token) err
 			}
 		}
 	}
-	b.attributes = append(b.attributes, added)
+	b.attributes = append(room(b, b.attributes, 1), added)
 	return nil
 }
 

@@ -1,5 +1,7 @@
 package xmljson
 
+import "unsafe"
+
 // kind is what a node of the tree is.
 type kind uint8
 
@@ -70,9 +72,20 @@ type tree struct {
 	nodes      []node
 	attributes []attribute
 	arena      []byte
+	named      int64 // bytes of names, as often as they are kept
 	uris       interned
 	names      []name
 	byName     map[string]int32
+}
+
+// What a name or a namespace takes beside its text: its entry here and in the keys, and its place in the
+// maps.
+const nameBytes = 300
+
+// bytes is about what the tree takes of memory, with the keys that it will have.
+func (t *tree) bytes() int64 {
+	return int64(len(t.nodes))*int64(unsafe.Sizeof(node{})) + int64(len(t.attributes))*int64(unsafe.Sizeof(attribute{})) + int64(len(t.arena)) +
+		int64(len(t.names)+len(t.uris.text))*nameBytes + t.named + t.uris.bytes
 }
 
 // name is one without prefix.
@@ -93,7 +106,7 @@ func newTree() tree {
 // reset makes the tree that of an empty document, and keeps its memory.
 func (t *tree) reset() {
 	t.nodes = append(t.nodes[:0], node{})
-	t.attributes, t.arena = t.attributes[:0], t.arena[:0]
+	t.attributes, t.arena, t.named = t.attributes[:0], t.arena[:0], 0
 	t.uris.reset()
 	for _, uri := range wellKnown {
 		t.uris.id([]byte(uri))
@@ -115,13 +128,15 @@ func (t *tree) nameID(raw []byte) int32 {
 	}
 	t.byName[n.raw] = id
 	t.names = append(t.names, n)
+	t.named += int64(3 * len(raw))
 	return id
 }
 
 // interned numbers texts, from 0.
 type interned struct {
-	ids  map[string]int32
-	text []string
+	ids   map[string]int32
+	text  []string
+	bytes int64 // of all texts
 }
 
 func newInterned() interned { return interned{ids: map[string]int32{}} }
@@ -129,7 +144,7 @@ func newInterned() interned { return interned{ids: map[string]int32{}} }
 func (n *interned) reset() {
 	clear(n.ids)
 	clear(n.text)
-	n.text = n.text[:0]
+	n.text, n.bytes = n.text[:0], 0
 }
 
 func (n *interned) id(b []byte) int32 {
@@ -139,5 +154,6 @@ func (n *interned) id(b []byte) int32 {
 	id, s := int32(len(n.text)), string(b)
 	n.ids[s] = id
 	n.text = append(n.text, s)
+	n.bytes += int64(len(s))
 	return id
 }

@@ -15,8 +15,10 @@ import (
 
 // The limits of one document, beside those of xmltext.
 const (
-	MaxTextBytes  = 512 << 20 // of all its texts, as JSON has them
-	MaxNamespaces = 1024      // declarations in scope at once
+	// MaxTreeBytes is what its tree may take of memory, unless Options say otherwise. XML that is
+	// written to be read takes three times its text; of nothing but empty elements, ten times.
+	MaxTreeBytes  = 1 << 30
+	MaxNamespaces = 1024 // declarations in scope at once
 	// MaxPrefixBytes is what a declared prefix may have: it comes to stand in front of keys whose
 	// element has none.
 	MaxPrefixBytes = 100
@@ -32,6 +34,10 @@ type Options struct {
 	Arrays []string
 	// Indent writes one member a line, indented with it; empty: all in one line.
 	Indent string
+	// MaxTree is the most bytes that the tree may take, up to MaxTreeBytes, which 0 stands for too.
+	MaxTree int64
+	// Size is how many bytes the text has, if that is known: memory is taken by it.
+	Size int64
 }
 
 // Convert reads one XML document, UTF-8 without a byte-order mark, and writes it as JSON, without a
@@ -66,11 +72,11 @@ var converters = sync.Pool{New: func() any {
 }}
 
 func (c *converter) convert(out io.Writer, in io.Reader, o Options) error {
-	xo := xmltext.Options{}
+	c.reset(o)
+	xo := xmltext.Options{MaxText: int(c.most / 8)} // which is there several times while it is read
 	if o.Doctype {
 		xo.Doctype = xmltext.KeepDoctype
 	}
-	c.reset(o.Arrays)
 	r := xmltext.NewReader(in, xo)
 	for {
 		t, err := r.Next()

@@ -22,7 +22,7 @@ var errShort = errors.New("more bytes are needed")
 type Reader struct {
 	in      io.Reader
 	o       Options
-	maxText int // MaxTextBytes
+	maxText int // Options.MaxText
 
 	buf      []byte
 	pos, end int   // buf[pos:end] was read and is not consumed
@@ -52,7 +52,11 @@ type element struct{ name, line int }
 // NewReader reads UTF-8 text without a byte-order mark. What the declaration says of the encoding is
 // the caller's to look at.
 func NewReader(in io.Reader, o Options) *Reader {
-	return &Reader{in: in, o: o, maxText: MaxTextBytes, buf: make([]byte, firstBuffer), line: 1, fresh: true}
+	maxText := MaxTextBytes
+	if o.MaxText > 0 {
+		maxText = min(maxText, o.MaxText)
+	}
+	return &Reader{in: in, o: o, maxText: maxText, buf: make([]byte, firstBuffer), line: 1, fresh: true}
 }
 
 // Next reads the next token. At the end of a whole document the error is io.EOF; a *Fault is

@@ -84,6 +84,9 @@ type Options struct {
 	Doctype Doctypes
 	// Roots allows several root elements, one behind the other: some tools append to their file.
 	Roots bool
+	// MaxText is the most bytes of one run of text or CDATA section, up to MaxTextBytes, which 0 stands
+	// for too.
+	MaxText int
 	// Lenient takes what tools are known to write: names with a percent sign (mtr), and references
 	// to characters that XML 1.0 has not (JMeter), which become U+FFFD.
 	Lenient bool

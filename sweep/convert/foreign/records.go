@@ -49,11 +49,12 @@ func (r toldRecord) time(names ...string) (at time.Time, q Quantity, ok bool) {
 func toldRecords(text []byte, d *Document) iter.Seq[toldRecord] {
 	return func(yield func(toldRecord) bool) {
 		at, line, seen := 0, 1, false
+		lineEnd := 0 // behind the line of at; looked for once a line, which may hold many objects
 		skip := func(n int) {
 			line += bytes.Count(text[at:at+n], []byte{'\n'})
 			at += n
 		}
-		for at < len(text) {
+		for at < len(text) && !d.lost(MaxFindings, Fault{Line: line, Offset: int64(at)}) {
 			rest := text[at:]
 			if blank := len(rest) - len(bytes.TrimLeft(rest, " \t\r\n")); blank > 0 {
 				skip(blank)
@@ -69,10 +70,12 @@ func toldRecords(text []byte, d *Document) iter.Seq[toldRecord] {
 					return
 				}
 			}
-			end := bytes.IndexByte(rest, '\n') + 1
-			if end == 0 {
-				end = len(rest)
+			if at >= lineEnd {
+				if lineEnd = at + bytes.IndexByte(rest, '\n') + 1; lineEnd == at {
+					lineEnd = len(text)
+				}
 			}
+			end := lineEnd - at
 			if rest[0] != '{' {
 				if seen {
 					d.leave(Fault{Line: line, Offset: int64(at), Reason: fmt.Sprintf("%.40q is no JSON object", bytes.TrimSpace(rest[:end]))})
@@ -139,30 +142,4 @@ func (f *Finding) toldQuantile(column string, at *summary.Quantile, q Quantity, 
 // toldFail says that nothing was measured, and why.
 func (f *Finding) toldFail(code wire.Failure, detail string) {
 	f.Run.Failure, f.Run.Detail = code, detail
-}
-
-// toldFailures are words in which tools tell of failures, the more telling first.
-var toldFailures = []struct {
-	words string
-	code  wire.Failure
-}{
-	{"timed out", wire.FailureTimeout}, {"timeout", wire.FailureTimeout}, {"deadline exceeded", wire.FailureTimeout},
-	{"refused", wire.FailureRefused}, {"reset by peer", wire.FailureReset}, {"broken pipe", wire.FailureReset}, {"unexpected eof", wire.FailureReset},
-	{"no such host", wire.FailureDNS}, {"resolve", wire.FailureDNS}, {"lookup", wire.FailureDNS}, {"looup", wire.FailureDNS}, {"name resolution", wire.FailureDNS},
-	{"x509", wire.FailureTLS}, {"certificate", wire.FailureTLS}, {"tls", wire.FailureTLS}, {"ssl", wire.FailureTLS},
-	{"unreachable", wire.FailureUnreachable}, {"no route", wire.FailureUnreachable},
-	{"permission", wire.FailureNotPermitted}, {"not permitted", wire.FailureNotPermitted},
-	{"too many open files", wire.FailureLocal}, {"cannot assign requested address", wire.FailureLocal},
-	{"too many requests", wire.FailureTargetBusy},
-}
-
-// toldFailure is the code of a failure that a tool tells in words, or the code for the rest.
-func toldFailure(words string, rest wire.Failure) wire.Failure {
-	words = strings.ToLower(words)
-	for _, f := range toldFailures {
-		if strings.Contains(words, f.words) {
-			return f.code
-		}
-	}
-	return rest
 }
