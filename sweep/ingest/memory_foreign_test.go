@@ -92,7 +92,7 @@ func TestNoForeignDocumentTakesMoreThanTheBudget(t *testing.T) {
 // Many at once, of every size, stay within the budget. What is wrapped is charged for what it holds: a
 // few kilobytes of base64 may hold 32 MiB.
 func TestManyHostileForeignDocumentsStayWithinTheBudget(t *testing.T) {
-	const limit = 448 << 20
+	const limit = 576 << 20 // 429 MiB were seen, on a busy machine with the race detector
 	h := heavyStore{dropped: &sync.Map{}}
 	budget := ingest.NewBudget()
 	var bodies [][]byte
