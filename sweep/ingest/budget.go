@@ -12,7 +12,7 @@ import (
 
 // What documents may take of memory while they are handled, by all Ingesters that share a
 // Budget: about 256 MiB, however much is sent at once. Where one that was made to take much follows
-// another, the garbage of the first comes on top: 430 MiB at the worst that was seen. A document that finds no room waits.
+// another, the garbage of the first makes it 384 MiB at the worst. A document that finds no room waits.
 const (
 	// bodiesBudget is for bodies as they were sent: one of the largest, or some hundred of the usual.
 	bodiesBudget = 64 << 20
