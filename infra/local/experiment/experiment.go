@@ -21,6 +21,9 @@ type Experiment struct {
 	// Services and Machines are those of the stack.
 	Services []stack.Service
 	Machines map[string]string
+	// Awake keeps the processors from sleeping (see wan.Options): for differences that are smaller
+	// than what one that slept needs to wake.
+	Awake bool
 	// Questions are command lines of the program sweep, without its name, which are asked of the
 	// results.
 	Questions [][]string

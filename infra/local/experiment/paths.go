@@ -14,6 +14,7 @@ func paths() Experiment {
 			{"compare", "--paths", "public,peering", "--probe", "tcp-8k"},
 			{"compare", "--paths", "vpn,peering", "--probe", "tcp-8k"},
 		},
+		Awake:  true, // public and peering are 0.1 ms apart
 		Tables: pathTables,
 	}
 }

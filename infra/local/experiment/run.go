@@ -102,7 +102,7 @@ func (e Experiment) start(ctx context.Context, o Options, body []byte, hostLog i
 	defer cancel()
 	return stack.Start(starting, stack.Options{
 		Root: o.Root, Dir: o.Dir, Prober: filepath.Join(o.Root, "bin", "prober"), AppDir: filepath.Join(o.Root, "dist", "app"),
-		Config: body, Network: network, NetworkName: e.file(networkFile), NetworkLog: o.Stderr,
+		Config: body, Network: network, NetworkName: e.file(networkFile), NetworkLog: o.Stderr, Awake: e.Awake,
 		Services: e.Services, Machines: e.Machines,
 		SweepSchedule:  "0 0 0 1 1 *", // it is fired by hand
 		IngestSchedule: "*/5 * * * * *",

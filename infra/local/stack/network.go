@@ -36,7 +36,7 @@ func (s *Stack) startNetwork(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading the description of the network: %w", err)
 	}
-	if s.WAN, err = wan.Start(ctx, *t, wan.Options{Log: s.o.NetworkLog}); err != nil {
+	if s.WAN, err = wan.Start(ctx, *t, wan.Options{Log: s.o.NetworkLog, Awake: s.o.Awake}); err != nil {
 		return err
 	}
 	storage, err := storageAddress(s.Azurite.BlobURL)

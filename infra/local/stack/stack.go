@@ -39,6 +39,7 @@ type Options struct {
 	Network     []byte
 	NetworkName string
 	NetworkLog  io.Writer // what its relay complains of
+	Awake       bool      // see wan.Options; for comparing with the truth
 	// Services are HTTP servers in nodes of their own; they need a Network.
 	Services []Service
 	// Machines are what probers say of their machine's size, by id; "local" where nothing is said.
