@@ -276,7 +276,7 @@ func (r *retrier) foreign(ctx context.Context, h inbox.Held, body []byte, record
 	if err != nil {
 		return err
 	}
-	sum := archive.ForeignSum(body, p.Meta())
+	sum := inbox.ForeignSum(body, p.Meta())
 	for _, d := range ds {
 		if d.Document != "" && !strings.Contains(d.Document, "/"+sum+".") {
 			return stays("conflict", "a run of its series in the same second is stored already, and is never replaced: from %q", d.Document)

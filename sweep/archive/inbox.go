@@ -3,7 +3,6 @@ package archive
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -147,17 +146,6 @@ func (s *Store) Remove(ctx context.Context, it Item) error {
 	return nil
 }
 
-// ForeignSum is the SHA-256, in hexadecimal, of a foreign document and the parameters it came
-// with: its name in the inbox and in raw.
-func ForeignSum(body []byte, meta map[string]string) string {
-	text, _ := json.Marshal(meta) // sorted by key; strings cannot fail
-	h := sha256.New()
-	h.Write(text)
-	h.Write([]byte{0}) // JSON holds none
-	h.Write(body)
-	return hex.EncodeToString(h.Sum(nil))
-}
-
 // DropForeign puts a foreign document and the parameters it came with into the inbox. The same
 // once more is the same item. taken says that the item is new, and that the caller has it as if Take had
 // given it to him: its first attempt is counted. One that lay there already is to be taken as any other.
@@ -165,7 +153,7 @@ func (s *Store) DropForeign(ctx context.Context, body []byte, meta map[string]st
 	if meta == nil {
 		meta = map[string]string{}
 	}
-	name := wire.InboxForeignFolder + "/" + ForeignSum(body, meta)
+	name := wire.InboxForeignFolder + "/" + inbox.ForeignSum(body, meta)
 	if len(body) > maxDocumentBytes {
 		return Item{}, false, fmt.Errorf("dropping a foreign document: %w: %w: %d bytes: want at most %d", ErrRefused, ErrTooLarge, len(body), maxDocumentBytes)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"isochrone/prober/wire"
+	"isochrone/sweep/inbox"
 )
 
 func TestTheConfigurationIsReplacedAndPinsStay(t *testing.T) {
@@ -181,7 +182,7 @@ func TestWhatIsLargerThanItsKindIsNotRead(t *testing.T) {
 func TestAForeignDocumentLiesBesideItsParameters(t *testing.T) {
 	s, ctx := newStore(t), background(t)
 	body, meta := []byte("<mtr/>"), []byte(`{"probe":"mtr"}`)
-	sum := ForeignSum(body, map[string]string{"probe": "mtr"})
+	sum := inbox.ForeignSum(body, map[string]string{"probe": "mtr"})
 	for range 2 {
 		name, err := s.PutForeign(ctx, slot0, sum, "xml", body, meta)
 		if want := s.rawContainer() + "/foreign/date=2026-11-30/" + sum + ".xml"; err != nil || name != want {

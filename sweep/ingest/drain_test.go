@@ -329,7 +329,7 @@ func TestAFaultOfTheListingIsTold(t *testing.T) {
 func TestEveryFaultOfAWholeSweepEndsTheSame(t *testing.T) {
 	want, calls := wholeSweep(t, nil)
 	for _, op := range []string{"MarkOpen", "CreatePlan", "WriteCurrent", "Take", "PutDocument", "PutSamples", "PutResults", "PutLatest", "MarkDirty",
-		"AdvanceEntries", "Remove", "Quarantine", "DropForeign", "PutForeign", "AddExpired", "AdvanceHeader", "ClearOpen"} {
+		"AdvanceEntries", "Remove", "Quarantine", "PutForeign", "AddExpired", "AdvanceHeader", "ClearOpen"} {
 		if !slices.Contains(calls, op) {
 			t.Fatalf("the scenario never calls %s: %q", op, calls)
 		}

@@ -30,7 +30,7 @@ var sumForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // Outcome is what became of a foreign document that was not refused.
 type Outcome struct {
 	// Stored says that the rows are written. False: the document is safely in the inbox, but
-	// storage failed or somebody else has it in hand; the next Drain converts it.
+	// storage failed or somebody else has it in hand there; the next Drain converts it.
 	Stored   bool
 	Document string // the blob that holds it, container in front; empty until Stored
 	Rows     int
@@ -77,16 +77,61 @@ func refused(r *refusal) *Refused {
 	return out
 }
 
-// Foreign drops a foreign document into the inbox and converts it at once. Its runs go to series
-// whose probe begins with "ext.", and never into latest. The error is a *Refused, or says that
-// not even the inbox could be reached, and then the sender should try again.
+// mostAtOnce is the size of the text, in bytes, up to which a document is stored without being put
+// into the inbox first. One that is larger may take its time, or even the process: it has to be safe,
+// and its attempt counted, before it is opened.
+const mostAtOnce = 1 << 20
+
+// Foreign stores what a foreign document says. Its runs go to series whose probe begins with "ext.",
+// and never into latest. The error is a *Refused, or says that the document could neither be stored nor
+// put into the inbox, and then the sender should try again.
+//
+// Most are stored at once. What is large, or met a fault of storage or of ours, goes through the
+// inbox, where the next Drain finds it if it cannot be finished here either.
 func (g *Ingester) Foreign(ctx context.Context, body []byte, p Parameters) (Outcome, error) {
+	it := inbox.Item{Size: int64(len(body)), Created: g.Now(), Meta: p.Meta()}
+	it.Name = wire.InboxForeignFolder + "/" + inbox.ForeignSum(body, it.Meta)
 	if err := p.Check(); err != nil {
-		return Outcome{}, g.refuseUnseen(ctx, body, p, &refusal{stageForeign, err})
+		return Outcome{}, g.refuseUnseen(ctx, it, body, &refusal{stageForeign, err})
 	}
 	if len(body) > wire.MaxDocumentBytes {
-		return Outcome{}, g.refuseUnseen(ctx, body, p, &refusal{stageSize, fmt.Errorf("it has %d bytes, and a document at most %d", len(body), wire.MaxDocumentBytes)})
+		return Outcome{}, g.refuseUnseen(ctx, it, body, &refusal{stageSize, fmt.Errorf("it has %d bytes, and a document at most %d", len(body), wire.MaxDocumentBytes)})
 	}
+	if size, err := convert.MostOf(body); err == nil && size > mostAtOnce {
+		return g.throughInbox(ctx, body, p)
+	}
+	done, err := g.atOnce(ctx, it, body)
+	if err != nil {
+		g.Log.Warn("a foreign document could not be stored at once: it goes through the inbox", "item", it.Name, "reason", err.Error())
+		return g.throughInbox(ctx, body, p)
+	}
+	return done.outcome()
+}
+
+// atOnce stores or refuses a document that lies nowhere yet. It leaves half of ctx's time for the
+// inbox. After an error, and after a crash, anything of it may be stored: it is the same when the
+// sender, who has no answer, sends it again, or when it comes through the inbox.
+func (g *Ingester) atOnce(ctx context.Context, it inbox.Item, body []byte) (handled, error) {
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
+		defer cancel()
+	}
+	leave, err := g.budget().body(ctx, it)
+	if err != nil {
+		return handled{}, err
+	}
+	defer leave()
+	done, err := g.open(ctx, it, body, nil)
+	if errors.As(err, &done.refusal) {
+		err = g.quarantine(ctx, it, body, done.refusal)
+	}
+	done.stored = done.refusal == nil
+	return done, err
+}
+
+// throughInbox puts a document into the inbox and handles it from there.
+func (g *Ingester) throughInbox(ctx context.Context, body []byte, p Parameters) (Outcome, error) {
 	it, taken, err := g.Inbox.DropForeign(ctx, body, p.Meta())
 	if err != nil {
 		return Outcome{}, fmt.Errorf("receiving a document: %w", err)
@@ -106,6 +151,10 @@ func (g *Ingester) Foreign(ctx context.Context, body []byte, p Parameters) (Outc
 		g.Log.Warn("a foreign document was left in the inbox", "item", it.Name, "reason", err.Error())
 		return Outcome{}, nil
 	}
+	return done.outcome()
+}
+
+func (done *handled) outcome() (Outcome, error) {
 	if done.refusal != nil {
 		return Outcome{}, refused(done.refusal)
 	}
@@ -134,8 +183,7 @@ func (g *Ingester) Convert(ctx context.Context, body []byte, p Parameters) (*Con
 }
 
 // refuseUnseen quarantines what the inbox would not take.
-func (g *Ingester) refuseUnseen(ctx context.Context, body []byte, p Parameters, r *refusal) error {
-	it := inbox.Item{Name: wire.InboxForeignFolder + "/", Created: g.Now(), Meta: p.Meta()}
+func (g *Ingester) refuseUnseen(ctx context.Context, it inbox.Item, body []byte, r *refusal) error {
 	for name, value := range it.Meta { // nobody has looked at them
 		it.Meta[name] = shortened(value, maxParameterBytes)
 	}

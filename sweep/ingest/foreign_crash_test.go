@@ -71,79 +71,146 @@ func (s sent) undisturbed(t *testing.T) (told string, state, calls []string) {
 	return told, b.store.State(), b.store.Calls()
 }
 
-// Every call fails in every way. Who has no answer sends again, and the app's next Ingest finishes what
-// was left: the end is the same, byte for byte.
+// route is a way that a document takes: the first so many calls fail.
+type route struct {
+	name   string
+	faults []string
+}
+
+// then is the route's faults, and after those another.
+func (r route) then(fault func(int, string) storetest.Fault) func(int, string) storetest.Fault {
+	return func(call int, op string) storetest.Fault {
+		if call < len(r.faults) {
+			return storetest.NotStored
+		}
+		if fault == nil {
+			return storetest.None
+		}
+		return fault(call, op)
+	}
+}
+
+// calls are what the store is asked on the route.
+func (r route) calls(t *testing.T, s sent, told string, want []string) []string {
+	t.Helper()
+	b := newBench(t)
+	b.store.Fault = r.then(nil)
+	got, again := s.send(t, b)
+	if again || got != told {
+		t.Fatalf("%s: it is told %q, want %q", r.name, got, told)
+	}
+	if diff := cmp.Diff(want, b.store.State()); diff != "" {
+		t.Fatalf("%s: state (-undisturbed +disturbed):\n%s", r.name, diff)
+	}
+	return b.store.Calls()
+}
+
+// routes are at once, and through the inbox after a fault at the first call.
+func routes(t *testing.T, calls []string) []route {
+	t.Helper()
+	for _, op := range calls {
+		if op == "DropForeign" || op == "Take" {
+			t.Fatalf("undisturbed the calls are %q: want nothing of the inbox", calls)
+		}
+	}
+	return []route{{name: "at once"}, {name: "through the inbox", faults: calls[:1]}}
+}
+
+// Every call fails in every way, on either route. Who has no answer sends again, and the app's next Ingest
+// finishes what was left: the end is the same, byte for byte.
 func TestEveryFaultOfAForeignDocumentEndsTheSame(t *testing.T) {
 	for name, s := range sentDocuments(t) {
-		told, want, calls := s.undisturbed(t)
-		if calls[0] != "DropForeign" || slices.Contains(calls, "Take") {
-			t.Fatalf("%s: the calls are %q: want the document dropped, and not taken once more", name, calls)
-		}
-		for i, op := range calls {
-			for how, fault := range storetest.Faults(i, op) {
-				t.Run(fmt.Sprintf("%s: %d %s %s", name, i, op, how), func(t *testing.T) {
-					b := newBench(t)
-					b.store.Fault = fault
-					first, again := s.send(t, b)
-					b.store.Fault = nil
-					if again != (op == "DropForeign") {
-						t.Errorf("is it to be sent again: %v; it is told %q", again, first)
-					}
-					if again { // what was dropped all the same somebody may have in hand
-						if second, _ := s.send(t, b); second != told && (how != "stored anyway" || second != waits) {
-							t.Errorf("sent again, it is told %q, want %q", second, told)
-						}
-					}
-					b.drain(t)
-					if diff := cmp.Diff(want, b.store.State()); diff != "" {
-						t.Errorf("state (-undisturbed +disturbed):\n%s", diff)
-					}
-					if third, _ := s.send(t, b); third != told {
-						t.Errorf("sent once more, it is told %q, want %q", third, told)
-					}
-					if diff := cmp.Diff(want, b.store.State()); diff != "" {
-						t.Errorf("state, sent once more (-undisturbed +disturbed):\n%s", diff)
-					}
-				})
+		told, want, undisturbed := s.undisturbed(t)
+		for _, r := range routes(t, undisturbed) {
+			calls := r.calls(t, s, told, want)
+			if r.faults != nil && (calls[1] != "DropForeign" || slices.Contains(calls, "Take")) {
+				t.Fatalf("%s: the calls are %q: want the document dropped, and not taken once more", name, calls)
+			}
+			for i, op := range calls[len(r.faults):] {
+				i += len(r.faults)
+				for how, fault := range storetest.Faults(i, op) {
+					t.Run(fmt.Sprintf("%s %s: %d %s %s", name, r.name, i, op, how), func(t *testing.T) {
+						endsTheSame(t, s, r.then(fault), told, want)
+					})
+				}
 			}
 		}
 	}
 }
 
-// The app is killed at a call of the first try, and whoever goes on, the sender's second try or Ingest, at
-// a call of his.
+func endsTheSame(t *testing.T, s sent, fault func(int, string) storetest.Fault, told string, want []string) {
+	b := newBench(t)
+	b.store.Fault = fault
+	first, again := s.send(t, b)
+	dropped := slices.Contains(b.store.Calls(), "DropForeign")
+	b.store.Fault = nil
+	if !again && first != told && first != waits {
+		t.Errorf("it is told %q, want %q or that it waits", first, told)
+	}
+	if again && !dropped {
+		t.Errorf("it is to be sent again before the inbox was tried: %q", b.store.Calls())
+	}
+	if first == waits && len(b.store.Waiting()) != 1 && !cmp.Equal(want, b.store.State()) { // its removal may have succeeded
+		t.Error("it is told that it waits, and is neither stored nor in the inbox")
+	}
+	if again { // what was dropped all the same a Drain finds, too
+		if second, _ := s.send(t, b); second != told {
+			t.Errorf("sent again, it is told %q, want %q", second, told)
+		}
+	}
+	b.drain(t)
+	if diff := cmp.Diff(want, b.store.State()); diff != "" {
+		t.Errorf("state (-undisturbed +disturbed):\n%s", diff)
+	}
+	if third, _ := s.send(t, b); third != told {
+		t.Errorf("sent once more, it is told %q, want %q", third, told)
+	}
+	if diff := cmp.Diff(want, b.store.State()); diff != "" {
+		t.Errorf("state, sent once more (-undisturbed +disturbed):\n%s", diff)
+	}
+}
+
+// The app is killed at a call of the first try, on either route, and whoever goes on, the sender's second
+// try or Ingest, at a call of his.
 func TestAnAppKilledTwiceEndsTheSame(t *testing.T) {
 	const most = 10 // calls of a process, taking and releasing included
 	for name, s := range sentDocuments(t) {
-		told, want, calls := s.undisturbed(t)
-		for _, next := range []string{"the sender", "Ingest"} {
-			for first := range calls {
-				for second := range most {
-					t.Run(fmt.Sprintf("%s: at %d, then %s at %d", name, first, next, second), func(t *testing.T) {
-						b := newBench(t)
-						b.store.Fault = storetest.From(first)
-						_, _ = s.send(t, b) // the answer is lost with the process
-						b.store.Fault = storetest.From(len(b.store.Calls()) + second)
-						if next == "Ingest" {
-							_, _ = b.ingester().Drain(t.Context())
-						} else {
-							_, _ = s.send(t, b)
-						}
-						b.store.Fault = nil
-						if got, again := s.send(t, b); again || got != told && got != waits {
-							t.Errorf("sent again, it is told %q, want %q or that it waits", got, told)
-						}
-						b.drain(t)
-						if got, again := s.send(t, b); again || got != told {
-							t.Errorf("in the end it is told %q, want %q", got, told)
-						}
-						if diff := cmp.Diff(want, b.store.State()); diff != "" {
-							t.Errorf("state (-undisturbed +disturbed):\n%s", diff)
-						}
-					})
+		told, want, undisturbed := s.undisturbed(t)
+		for _, r := range routes(t, undisturbed) {
+			calls := r.calls(t, s, told, want)
+			for _, next := range []string{"the sender", "Ingest"} {
+				for first := len(r.faults); first < len(calls); first++ {
+					for second := range most {
+						t.Run(fmt.Sprintf("%s %s: at %d, then %s at %d", name, r.name, first, next, second), func(t *testing.T) {
+							killedTwice(t, s, r.then(storetest.From(first)), next == "Ingest", second, told, want)
+						})
+					}
 				}
 			}
 		}
+	}
+}
+
+func killedTwice(t *testing.T, s sent, first func(int, string) storetest.Fault, ingests bool, second int, told string, want []string) {
+	b := newBench(t)
+	b.store.Fault = first
+	_, _ = s.send(t, b) // the answer is lost with the process
+	b.store.Fault = storetest.From(len(b.store.Calls()) + second)
+	if ingests {
+		_, _ = b.ingester().Drain(t.Context())
+	} else {
+		_, _ = s.send(t, b)
+	}
+	b.store.Fault = nil
+	if got, again := s.send(t, b); again || got != told {
+		t.Errorf("sent again, it is told %q, want %q", got, told)
+	}
+	b.drain(t)
+	if got, again := s.send(t, b); again || got != told {
+		t.Errorf("in the end it is told %q, want %q", got, told)
+	}
+	if diff := cmp.Diff(want, b.store.State()); diff != "" {
+		t.Errorf("state (-undisturbed +disturbed):\n%s", diff)
 	}
 }
 
@@ -185,41 +252,56 @@ func interleaved(store *storetest.Store, i, j int, a, b func()) {
 	<-end
 }
 
-// The same document comes from two senders at once, one overtaking the other at every call.
+// The same document comes from two senders at once, on either route, one overtaking the other at every call.
 func TestTwoSendersOfOneDocumentEndTheSame(t *testing.T) {
 	const most = 8
 	for name, s := range sentDocuments(t) {
-		told, want, _ := s.undisturbed(t)
-		for i := range most {
-			for j := range most {
-				t.Run(fmt.Sprintf("%s: %d and %d", name, i, j), func(t *testing.T) {
-					b := newBench(t)
-					var answers [2]string
-					try := func(n int) func() {
-						return func() {
-							var again bool
-							if answers[n], again = s.send(t, b); again {
-								t.Errorf("sender %d is to send again", n)
-							}
-						}
-					}
-					interleaved(b.store, i, j, try(0), try(1))
-					b.store.Before = nil
-					if answers[0] != told && answers[1] != told {
-						t.Errorf("nobody is told %q: %q", told, answers)
-					}
-					for _, answer := range answers {
-						if answer != told && answer != waits {
-							t.Errorf("told %q, want %q or that it waits", answer, told)
-						}
-					}
-					b.drain(t)
-					if diff := cmp.Diff(want, b.store.State()); diff != "" {
-						t.Errorf("state (-one sender +two):\n%s", diff)
-					}
-				})
+		told, want, undisturbed := s.undisturbed(t)
+		for _, r := range []route{{name: "at once"}, {name: "through the inbox", faults: undisturbed[:1]}} {
+			for i := range most {
+				for j := range most {
+					t.Run(fmt.Sprintf("%s %s: %d and %d", name, r.name, i, j), func(t *testing.T) {
+						twoSenders(t, s, r, i, j, told, want)
+					})
+				}
 			}
 		}
+	}
+}
+
+// twoSenders has both senders of a route's faults meet them.
+func twoSenders(t *testing.T, s sent, r route, i, j int, told string, want []string) {
+	b := newBench(t)
+	met := 0
+	b.store.Fault = func(_ int, op string) storetest.Fault {
+		if r.faults == nil || op != r.faults[0] || met == 2 {
+			return storetest.None
+		}
+		met++
+		return storetest.NotStored
+	}
+	var answers [2]string
+	try := func(n int) func() {
+		return func() {
+			var again bool
+			if answers[n], again = s.send(t, b); again {
+				t.Errorf("sender %d is to send again", n)
+			}
+		}
+	}
+	interleaved(b.store, i, j, try(0), try(1))
+	b.store.Before, b.store.Fault = nil, nil
+	if answers[0] != told && answers[1] != told && r.faults == nil {
+		t.Errorf("nobody is told %q: %q", told, answers)
+	}
+	for _, answer := range answers {
+		if answer != told && answer != waits {
+			t.Errorf("told %q, want %q or that it waits", answer, told)
+		}
+	}
+	b.drain(t)
+	if diff := cmp.Diff(want, b.store.State()); diff != "" {
+		t.Errorf("state (-one sender +two):\n%s", diff)
 	}
 }
 

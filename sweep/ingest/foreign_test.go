@@ -2,6 +2,7 @@ package ingest_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"isochrone/prober/wire"
 	"isochrone/sweep/dispatch/storetest"
 	"isochrone/sweep/ingest"
+	"isochrone/sweep/result"
 )
 
 // foreignDocument is a document of our own format that nobody planned.
@@ -132,7 +134,8 @@ func TestAForeignTimeJustAheadIsAccepted(t *testing.T) {
 	}
 }
 
-// Once it is in the inbox it is safe: storage faults after that are not the sender's business.
+// What cannot be stored is put into the inbox, and is safe there: storage's faults are not the sender's
+// business, unless the inbox cannot be reached either.
 func TestAForeignDocumentSurvivesStorageFaults(t *testing.T) {
 	want := func() []string {
 		b := newBench(t)
@@ -141,19 +144,10 @@ func TestAForeignDocumentSurvivesStorageFaults(t *testing.T) {
 		}
 		return b.store.State()
 	}()
-	for _, op := range []string{"Take", "PutForeign", "AddForeign", "MarkDirty", "Remove"} {
+	for _, op := range []string{"PutForeign", "AddForeign", "MarkDirty"} {
 		for name, fault := range map[string]storetest.Fault{"not stored": storetest.NotStored, "stored anyway": storetest.StoredAnyway} {
 			t.Run(op+" "+name, func(t *testing.T) {
 				b := newBench(t)
-				if op == "Take" { // of what an earlier sender left there; what was just dropped is not taken again
-					it, _, err := b.store.DropForeign(t.Context(), pack(t, foreignDocument(b.clock())), map[string]string{"probe": "mine"})
-					if err != nil {
-						t.Fatal(err)
-					}
-					if err := b.store.Release(t.Context(), it); err != nil {
-						t.Fatal(err)
-					}
-				}
 				b.store.Fault = storetest.Always(op, fault)
 				out, err := b.ingester().Foreign(t.Context(), pack(t, foreignDocument(b.clock())), ingest.Parameters{Probe: "mine"})
 				if err != nil || out.Stored {
@@ -168,10 +162,71 @@ func TestAForeignDocumentSurvivesStorageFaults(t *testing.T) {
 		}
 	}
 	b := newBench(t)
-	b.store.Fault = storetest.Always("DropForeign", storetest.NotStored)
+	b.store.Fault = func(_ int, op string) storetest.Fault {
+		if op == "AddForeign" || op == "DropForeign" {
+			return storetest.NotStored
+		}
+		return storetest.None
+	}
 	var refused *ingest.Refused
 	if _, err := b.ingester().Foreign(t.Context(), pack(t, foreignDocument(b.clock())), ingest.Parameters{}); err == nil || errors.As(err, &refused) {
-		t.Errorf("the inbox cannot be reached: error %v", err)
+		t.Errorf("neither rows nor the inbox can be reached: error %v", err)
+	}
+}
+
+// Storage that hangs while the document is stored leaves time for the inbox.
+func TestThereIsTimeForTheInboxWhenStorageHangs(t *testing.T) {
+	b := newBench(t)
+	g := b.ingester()
+	g.Rows = hangingRows{g.Rows}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	out, err := g.Foreign(ctx, pack(t, foreignDocument(b.clock())), ingest.Parameters{})
+	if err != nil || out.Stored || len(b.store.Waiting()) != 1 {
+		t.Errorf("outcome %+v, error %v, the inbox holds %q", out, err, b.store.Waiting())
+	}
+}
+
+type hangingRows struct{ ingest.Rows }
+
+func (hangingRows) AddForeign(ctx context.Context, _ []result.Result) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// poisonedRows makes the rows of a foreign document panic.
+type poisonedRows struct{ ingest.Rows }
+
+func (poisonedRows) AddForeign(context.Context, []result.Result) error { panic("poison") }
+
+// A panic at once counts nothing; from then on the document lies in the inbox, and its attempts are counted.
+func TestAForeignDocumentThatPanicsEndsInQuarantine(t *testing.T) {
+	b := newBench(t)
+	g := b.ingester()
+	g.Rows = poisonedRows{g.Rows}
+	out, err := g.Foreign(t.Context(), pack(t, foreignDocument(b.clock())), ingest.Parameters{})
+	waiting := b.store.Waiting()
+	if err != nil || out.Stored || len(waiting) != 1 || b.store.Attempts(waiting[0]) != 1 {
+		t.Fatalf("outcome %+v, error %v, the inbox holds %q", out, err, waiting)
+	}
+	for range ingest.MaxAttempts - 1 {
+		_, _ = g.Drain(t.Context())
+	}
+	if reasons := b.store.Reasons(); len(reasons) != 1 || reasons[0].Stage != "panic" || len(b.store.Waiting()) != 0 {
+		t.Errorf("reasons %+v, the inbox holds %q", reasons, b.store.Waiting())
+	}
+}
+
+// A document that is large is in the inbox and counted before it is opened.
+func TestALargeForeignDocumentIsInTheInboxBeforeItIsOpened(t *testing.T) {
+	b := newBench(t)
+	body := append(encode(t, foreignDocument(b.clock())), bytes.Repeat([]byte(" "), 1<<20)...)
+	for name, sent := range map[string][]byte{"plain": body, "packed": zip(t, body)} {
+		b := newBench(t)
+		out, err := b.ingester().Foreign(t.Context(), sent, ingest.Parameters{})
+		if calls := b.store.Calls(); err != nil || !out.Stored || calls[0] != "DropForeign" || calls[len(calls)-1] != "Remove" {
+			t.Errorf("%s: outcome %+v, error %v, calls %q", name, out, err, calls)
+		}
 	}
 }
 

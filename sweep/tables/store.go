@@ -20,6 +20,7 @@ type Store struct {
 	environment string
 	service     *aztables.ServiceClient
 	patience    patience
+	marks       together // of the dirty table
 
 	mu   sync.Mutex
 	made map[string]bool // tables that are known to exist
@@ -50,7 +51,7 @@ func open(a account.Account, environment string, set settings) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the tables of environment %q: %w", environment, err)
 	}
-	return &Store{environment: environment, service: service, patience: set.patience, made: map[string]bool{}}, nil
+	return &Store{environment: environment, service: service, patience: set.patience, marks: together{limit: set.patience.budget + set.patience.try}, made: map[string]bool{}}, nil
 }
 
 func connect(a account.Account, o *aztables.ClientOptions) (*aztables.ServiceClient, error) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
@@ -195,8 +194,7 @@ func (s *Store) Remove(_ context.Context, it inbox.Item) error {
 // DropForeign implements ingest.Inbox.
 func (s *Store) DropForeign(_ context.Context, body []byte, meta map[string]string) (out inbox.Item, taken bool, err error) {
 	err = s.call("DropForeign", func() {
-		text, _ := json.Marshal(meta) // sorted by key; strings cannot fail
-		name := wire.InboxForeignFolder + "/" + hashOf(fmt.Appendf(nil, "%s\x00%s", text, body))
+		name := wire.InboxForeignFolder + "/" + inbox.ForeignSum(body, meta)
 		stored, ok := s.items[name]
 		if !ok {
 			stored = item{inbox.Item{Name: name, ETag: s.newETag(), Attempts: 1, Size: int64(len(body)), Created: created, Meta: maps.Clone(meta)}, body}
