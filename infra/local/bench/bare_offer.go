@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -80,33 +81,37 @@ func newBareOffer(ctx context.Context, s *stack.Stack, round int, bodies [][]byt
 	return out, nil
 }
 
-// write stores every document and its rows, so many at once: in a table and a container for that number
-// of workers, which grow from round to round as ours do.
-func (o *bareOffer) write(ctx context.Context, workers int) (time.Duration, error) {
-	table, container := o.service.NewClient(fmt.Sprintf("bareoffer%d", workers)), fmt.Sprintf("bare-offer-%d", workers)
-	if o.round == 0 {
-		if _, err := o.blobs.CreateContainer(ctx, container, nil); err != nil {
-			return 0, fmt.Errorf("making a container: %w", err)
-		}
-		if _, err := table.CreateTable(ctx, nil); err != nil {
-			return 0, fmt.Errorf("making a table: %w", err)
-		}
+// write stores every document and its rows, so many at once, in a table and a container of their own,
+// which are deleted afterwards: the emulator writes all its tables as one text again and again, and ends
+// when that has more than 512 MB.
+func (o *bareOffer) write(ctx context.Context, workers int) (took time.Duration, err error) {
+	table, container := o.service.NewClient(fmt.Sprintf("bareoffer%dx%d", o.round, workers)), fmt.Sprintf("bare-offer-%d-%d", o.round, workers)
+	if _, err := o.blobs.CreateContainer(ctx, container, nil); err != nil {
+		return 0, fmt.Errorf("making a container: %w", err)
 	}
-	work, ctx := errgroup.WithContext(ctx)
+	if _, err := table.CreateTable(ctx, nil); err != nil {
+		return 0, fmt.Errorf("making a table: %w", err)
+	}
+	defer func() {
+		_, noTable := table.Delete(ctx, nil)
+		_, noContainer := o.blobs.DeleteContainer(ctx, container, nil)
+		err = errors.Join(err, noTable, noContainer)
+	}()
+	work, writing := errgroup.WithContext(ctx)
 	work.SetLimit(workers)
 	began := time.Now()
 	for i := range o.bodies {
 		work.Go(func() error {
-			if _, err := o.blobs.UploadBuffer(ctx, container, fmt.Sprintf("%d-%06d.json.gz", o.round, i), o.bodies[i], nil); err != nil {
+			if _, err := o.blobs.UploadBuffer(writing, container, fmt.Sprintf("%d-%06d.json.gz", o.round, i), o.bodies[i], nil); err != nil {
 				return fmt.Errorf("writing a document: %w", err)
 			}
-			if _, err := table.SubmitTransaction(ctx, o.batches[i], nil); err != nil {
+			if _, err := table.SubmitTransaction(writing, o.batches[i], nil); err != nil {
 				return fmt.Errorf("writing rows: %w", err)
 			}
 			return nil
 		})
 	}
-	err := work.Wait()
+	err = work.Wait()
 	return time.Since(began), err
 }
 

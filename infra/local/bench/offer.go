@@ -59,7 +59,7 @@ func (b *bench) offer(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Stop()) }()
-	o := &offered{b: b, stack: s, first: time.Now().UTC().Truncate(time.Hour).AddDate(0, 0, -20), client: &http.Client{Timeout: time.Minute,
+	o := &offered{b: b, stack: s, first: lastMonth(time.Now()), client: &http.Client{Timeout: time.Minute,
 		Transport: &http.Transport{MaxIdleConnsPerHost: offerSenders}}}
 	if err := o.batches(ctx); err != nil {
 		return err
@@ -75,18 +75,23 @@ type offered struct {
 	b       *bench
 	stack   *stack.Stack
 	client  *http.Client
-	first   time.Time // begin of the first document
+	first   time.Time // begin of the first document of the first round
 	sent    int       // documents so far, each with a second of its own
 	runs    int
 	refused atomic.Int64 // 503, each sent again
 	later   atomic.Int64 // 202: kept, and stored by the next Ingest
 }
 
-// documents makes n documents of so many runs. No two runs have a series and a second in common.
-func (o *offered) documents(n, runs int) ([][]byte, error) {
+func lastMonth(now time.Time) time.Time {
+	return time.Date(now.UTC().Year(), now.UTC().Month()-1, 1, 0, 0, 0, 0, time.UTC)
+}
+
+// documents makes n documents of so many runs, of some months before the first. No two runs have a series
+// and a second in common. A month is a table of ours: a round begins with an empty one, as the bare loops do.
+func (o *offered) documents(n, runs, months int) ([][]byte, error) {
 	out := make([][]byte, n)
 	for i := range out {
-		body, err := offerDocument(o.first.Add(time.Duration(o.sent)*time.Second), runs, uint64(o.sent))
+		body, err := offerDocument(o.first.AddDate(0, -months, 0).Add(time.Duration(o.sent)*time.Second), runs, uint64(o.sent))
 		if err != nil {
 			return nil, err
 		}
@@ -162,7 +167,7 @@ func (o *offered) batches(ctx context.Context) error {
 	var rates, acknowledged, toLoop, toLoops []float64
 	const runs = offerDocuments * offerRuns
 	for round := range o.b.rounds {
-		bodies, err := o.documents(offerDocuments, offerRuns)
+		bodies, err := o.documents(offerDocuments, offerRuns, round)
 		if err != nil {
 			return err
 		}
@@ -196,7 +201,7 @@ func (o *offered) batches(ctx context.Context) error {
 
 // singles offers documents of one run each.
 func (o *offered) singles(ctx context.Context) error {
-	bodies, err := o.documents(offerSingles, 1)
+	bodies, err := o.documents(offerSingles, 1, o.b.rounds)
 	if err != nil {
 		return err
 	}
