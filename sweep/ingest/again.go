@@ -52,7 +52,7 @@ func (a *Again) Foreign(ctx context.Context, d inbox.Archived, body []byte, para
 		return nil, nil, refused(&refusal{stageForeign, err})
 	}
 	err = guarded(func() error {
-		c, leave, err = a.ingester.foreignResults(ctx, body, p)
+		c, leave, err = a.ingester.foreignResults(ctx, body, p, wire.MaxDocumentBytes)
 		return err
 	})
 	if err != nil {

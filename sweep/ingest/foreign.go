@@ -82,6 +82,9 @@ func refused(r *refusal) *Refused {
 // and its attempt counted, before it is opened.
 const mostAtOnce = 1 << 20
 
+// errMore says that a text has more bytes than are read in this place.
+var errMore = errors.New("the text is large")
+
 // Foreign stores what a foreign document says. Its runs go to series whose probe begins with "ext.",
 // and never into latest. The error is a *Refused, or says that the document could neither be stored nor
 // put into the inbox, and then the sender should try again.
@@ -97,15 +100,14 @@ func (g *Ingester) Foreign(ctx context.Context, body []byte, p Parameters) (Outc
 	if len(body) > wire.MaxDocumentBytes {
 		return Outcome{}, g.refuseUnseen(ctx, it, body, &refusal{stageSize, fmt.Errorf("it has %d bytes, and a document at most %d", len(body), wire.MaxDocumentBytes)})
 	}
-	if size, err := convert.MostOf(body); err == nil && size > mostAtOnce {
-		return g.throughInbox(ctx, body, p)
-	}
 	done, err := g.atOnce(ctx, it, body)
-	if err != nil {
-		g.Log.Warn("a foreign document could not be stored at once: it goes through the inbox", "item", it.Name, "reason", err.Error())
-		return g.throughInbox(ctx, body, p)
+	if err == nil {
+		return done.outcome()
 	}
-	return done.outcome()
+	if !errors.Is(err, errMore) {
+		g.Log.Warn("a foreign document could not be stored at once: it goes through the inbox", "item", it.Name, "reason", err.Error())
+	}
+	return g.throughInbox(ctx, body, p)
 }
 
 // atOnce stores or refuses a document that lies nowhere yet. It leaves half of ctx's time for the
@@ -122,7 +124,7 @@ func (g *Ingester) atOnce(ctx context.Context, it inbox.Item, body []byte) (hand
 		return handled{}, err
 	}
 	defer leave()
-	done, err := g.open(ctx, it, body, nil)
+	done, err := g.guard(it, func() (handled, error) { return g.openForeign(ctx, it, body, mostAtOnce) })
 	if errors.As(err, &done.refusal) {
 		err = g.quarantine(ctx, it, body, done.refusal)
 	}
@@ -171,7 +173,7 @@ func (g *Ingester) Convert(ctx context.Context, body []byte, p Parameters) (*Con
 	if err := p.Check(); err != nil {
 		return nil, refused(&refusal{stageForeign, err})
 	}
-	c, leave, err := g.foreignResults(ctx, body, p)
+	c, leave, err := g.foreignResults(ctx, body, p, wire.MaxDocumentBytes)
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return nil, refused(r)
 	}
@@ -197,13 +199,14 @@ func isForeign(it inbox.Item) bool { return strings.HasPrefix(it.Name, wire.Inbo
 
 // openForeign stores a foreign document: the document and its parameters, the rows, and the marks
 // for what is computed from them. It has no samples in the lake, which holds what probers sent,
-// and no part in latest or in the ledger, which follow what was planned.
-func (g *Ingester) openForeign(ctx context.Context, it inbox.Item, body []byte) (handled, error) {
+// and no part in latest or in the ledger, which follow what was planned. Of a text of more than most
+// bytes nothing is read, and the error is errMore.
+func (g *Ingester) openForeign(ctx context.Context, it inbox.Item, body []byte, most int64) (handled, error) {
 	sum := strings.TrimPrefix(it.Name, wire.InboxForeignFolder+"/")
 	if !sumForm.MatchString(sum) {
 		return handled{}, refuse(stageName, "inbox blob %q: want the SHA-256 of a foreign document in hexadecimal", it.Name)
 	}
-	c, leave, err := g.foreignResults(ctx, body, ParametersOf(it.Meta))
+	c, leave, err := g.foreignResults(ctx, body, ParametersOf(it.Meta), most)
 	if err != nil {
 		return handled{}, err
 	}

@@ -31,11 +31,14 @@ type Converted struct {
 const FormatXML = "xml"
 
 // foreignResults converts a foreign document and checks what has to hold for one. leave gives
-// back the room that it takes.
-func (g *Ingester) foreignResults(ctx context.Context, body []byte, p Parameters) (c *Converted, leave func(), err error) {
+// back the room that it takes. Of a text of more than most bytes nothing is read, and the error is errMore.
+func (g *Ingester) foreignResults(ctx context.Context, body []byte, p Parameters, most int64) (c *Converted, leave func(), err error) {
 	size, err := convert.MostOf(body)
 	if err != nil {
 		return nil, nil, refuseConvert(err)
+	}
+	if size > most {
+		return nil, nil, errMore
 	}
 	release, err := g.budget().openForeign(ctx, size, p.XML == XMLToJSON)
 	if err != nil {

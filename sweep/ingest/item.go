@@ -147,20 +147,25 @@ func (g *Ingester) finish(ctx context.Context, it inbox.Item, body []byte, done 
 	return done, nil
 }
 
-// open reads a document and stores what it says. Whatever the document makes the code do, only
-// the document suffers.
-func (g *Ingester) open(ctx context.Context, it inbox.Item, body []byte, known *plans) (done handled, err error) {
+// open reads a document and stores what it says.
+func (g *Ingester) open(ctx context.Context, it inbox.Item, body []byte, known *plans) (handled, error) {
+	return g.guard(it, func() (handled, error) {
+		if isForeign(it) {
+			return g.openForeign(ctx, it, body, wire.MaxDocumentBytes)
+		}
+		return g.openPlanned(ctx, it, body, known)
+	})
+}
+
+// guard has a document opened. Whatever the document makes the code do, only the document suffers.
+func (g *Ingester) guard(it inbox.Item, open func() (handled, error)) (done handled, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			g.Log.Error("a document made its reader panic", "item", it.Name, "attempts", it.Attempts, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 			done, err = handled{}, &panicked{value: v}
 		}
 	}()
-	if isForeign(it) {
-		done, err = g.openForeign(ctx, it, body)
-	} else {
-		done, err = g.openPlanned(ctx, it, body, known)
-	}
+	done, err = open()
 	if errors.Is(err, result.ErrRefused) { // storable should have found it
 		return handled{}, refuse(stageStore, "storage cannot hold it: %w", err)
 	}
