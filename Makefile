@@ -59,7 +59,7 @@ bench: $(NODE_STAMP) peers ## figures beside peers, as BENCH lines (ONLY=udp,tcp
 
 .PHONY: build
 build: ## the programs prober, sweep and local, into bin/
-	@mkdir -p bin
+	@mkdir -p bin/spool
 	@echo 'building prober, sweep and local into bin/'
 	@$(GOBUILD) -o bin/prober ./prober
 	@$(GOBUILD) -o bin/sweep ./sweep

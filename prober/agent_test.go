@@ -78,7 +78,7 @@ func (m *measurer) Make(ctx context.Context, r probe.Request) wire.Run {
 func rig(polls ...func() (*wire.Current, error)) (*agent, *courier, *script, *measurer) {
 	box := &script{polls: polls, delivered: map[string][]byte{}}
 	documents := spool.NewMemory(1 << 20)
-	m := newMetrics(func() float64 { return 0 })
+	m := newMetrics(func() spool.Stats { return spool.Stats{} })
 	log := slog.New(slog.DiscardHandler)
 	c := &courier{inbox: box, spool: documents, metrics: m, log: log, wake: make(chan struct{}, 1), last: make(chan struct{})}
 	probes := &measurer{}
@@ -391,7 +391,7 @@ func TestTheHeartbeatIsTriedAgainSooner(t *testing.T) {
 		began := time.Now()
 		alone := newClaim(began)
 		r := &registrar{
-			now: time.Now, log: slog.New(slog.DiscardHandler), metrics: newMetrics(func() float64 { return 0 }), claim: alone,
+			now: time.Now, log: slog.New(slog.DiscardHandler), metrics: newMetrics(func() spool.Stats { return spool.Stats{} }), claim: alone,
 			health: newHealth(sinceNow(), alone, 5*time.Second, 30*time.Second), registration: wire.Registration{HeartbeatInterval: 30 * time.Second},
 		}
 		r.book = bookFunc(func(reg wire.Registration) error {

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"isochrone/prober/spool"
 	"isochrone/prober/wire"
 )
 
@@ -56,7 +57,7 @@ func join(t *testing.T, s *shelf) *member {
 	m := &member{out: &output{}, done: make(chan struct{})}
 	mine := newClaim(time.Now())
 	m.registrar = &registrar{
-		book: s, now: time.Now, log: slog.New(slog.NewJSONHandler(m.out, nil)), metrics: newMetrics(func() float64 { return 0 }), claim: mine,
+		book: s, now: time.Now, log: slog.New(slog.NewJSONHandler(m.out, nil)), metrics: newMetrics(func() spool.Stats { return spool.Stats{} }), claim: mine,
 		health:       newHealth(sinceNow(), mine, 5*time.Second, 30*time.Second),
 		registration: wire.Registration{Prober: "eastus", Started: time.Now(), HeartbeatInterval: 30 * time.Second},
 	}

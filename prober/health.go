@@ -26,7 +26,7 @@ const (
 
 // health answers two questions, because they have two answers. Alive: would a restart help? It
 // would if the loop hangs; not if storage is away, and then it would lose the documents that
-// wait in memory. Ready: can it do its work? Not without storage.
+// wait, if they do so in memory. Ready: can it do its work? Not without storage.
 //
 // It goes by a monotonic clock, so that setting the wall clock makes nobody ill.
 type health struct {

@@ -96,13 +96,24 @@ Settings are environment variables:
   ISOCHRONE_HEALTH                      address of /healthz, /readyz and /metrics (default 127.0.0.1:7701)
   ISOCHRONE_POLL                        how often assignments are looked for (default 5s)
   ISOCHRONE_HEARTBEAT                   how often the registration is renewed (default 30s)
+  ISOCHRONE_SPOOL_DIR                   folder in which documents wait for storage, of this prober
+                                        alone, on a disk that outlives the container; without it
+                                        they wait in memory, and a kill loses them
+  ISOCHRONE_SPOOL_BYTES                 the most that they may take (default 1GiB; in memory 64MiB);
+                                        the oldest are given up beyond it
+  ISOCHRONE_SPOOL_TTL                   how long they may wait (default and most: 168h, after which
+                                        the app takes none)
+  ISOCHRONE_SPOOL_ORDER                 oldest first, so that sweeps become complete one by one
+                                        (default), or newest, so that the present is known first
+  ISOCHRONE_SPOOL_BATCH                 bytes of documents delivered side by side, eight at the most
+                                        (default 4MiB; 1: one document at a time)
   ISOCHRONE_VM_SIZE                     size of the machine, for the record (optional)
   ISOCHRONE_IMAGE_DIGEST                digest of the image, for the record (optional)
 
 At ISOCHRONE_HEALTH it answers, by HTTP:
 
-  /healthz   200 while the program works, also when storage is away: results wait in memory,
-             and a restart would lose them. For a liveness probe.
+  /healthz   200 while the program works, also when storage is away: results wait, in memory or
+             in the spool, and a restart would not bring storage back. For a liveness probe.
   /readyz    200 while assignments can be fetched, the registration is fresh, and no other
              process has the same id. For alerts and readiness probes; not a reason to restart.
   /metrics   counters, in Prometheus' format

@@ -52,7 +52,7 @@ func TestCommands(t *testing.T) {
 }
 
 func TestEverySettingIsInTheHelp(t *testing.T) {
-	for _, file := range []string{"settings.go", "wire/account/account.go"} {
+	for _, file := range []string{"settings.go", "spooling.go", "wire/account/account.go"} {
 		source, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -88,6 +88,14 @@ func TestSettingsAndTheirDefaults(t *testing.T) {
 	if len(s.addresses) != 2 || s.addresses[0] != (wire.PathAddress{Path: "public", Host: "20.50.1.2", TCPPort: 1}) || s.addresses[1].Host != "weu.example.com" {
 		t.Errorf("addresses: %+v", s.addresses)
 	}
+	if want := (spoolSettings{bytes: 64 << 20, ttl: 168 * time.Hour, batch: 4 << 20}); s.spool != want {
+		t.Errorf("spool in memory: %+v, want %+v", s.spool, want)
+	}
+	dir := t.TempDir()
+	env["ISOCHRONE_SPOOL_DIR"], env["ISOCHRONE_SPOOL_ORDER"] = dir, "newest"
+	if s, err := readSettings(func(n string) string { return env[n] }); err != nil || s.spool != (spoolSettings{dir: dir, bytes: 1 << 30, ttl: 168 * time.Hour, newestFirst: true, batch: 4 << 20}) {
+		t.Errorf("spool on disk: %+v, %v", s.spool, err)
+	}
 	env["ISOCHRONE_PROBER"], env["ISOCHRONE_REGION"] = "westeurope-vpn", "westeurope"
 	if s, err := readSettings(func(n string) string { return env[n] }); err != nil || s.region != "westeurope" || s.prober != "westeurope-vpn" {
 		t.Errorf("a second prober of a region: %+v, %v", s, err)
@@ -118,6 +126,12 @@ func TestEachBadSettingIsNamed(t *testing.T) {
 		{"ISOCHRONE_POLL", "5", "want a duration from 100ms to 1m0s"},
 		{"ISOCHRONE_POLL", "1ms", "want a duration from 100ms"},
 		{"ISOCHRONE_HEARTBEAT", "2h", "want a duration from 1s to 1h0m0s"},
+		{"ISOCHRONE_SPOOL_DIR", "spool", `"spool": want an absolute path`},
+		{"ISOCHRONE_SPOOL_BYTES", "1MiB", `"1MiB": want from 33554432 to`},
+		{"ISOCHRONE_SPOOL_BYTES", "much", `"much": want from`},
+		{"ISOCHRONE_SPOOL_TTL", "169h", "want a duration from 1m0s to 168h0m0s"},
+		{"ISOCHRONE_SPOOL_ORDER", "random", `"random": want oldest or newest`},
+		{"ISOCHRONE_SPOOL_BATCH", "1GiB", `"1GiB": want from 1 to 67108864`},
 		{"ISOCHRONE_VM_SIZE", strings.Repeat("x", 129), "129 characters"},
 	} {
 		env := goodSettings()

@@ -17,20 +17,29 @@ import (
 	"isochrone/prober/wire"
 )
 
-const (
-	// spoolBytes bounds the documents that wait for storage: hours of outage at the design
-	// point, at some 2 kB a run.
-	spoolBytes = 64 << 20
-	// deliveryBound is how long a prober that was told to stop tries to deliver what it has.
-	// With two seconds for what is in flight it stays below the ten that container hosts grant.
-	deliveryBound = 6 * time.Second
-)
+// deliveryBound is how long a prober that was told to stop tries to deliver what it has. With two
+// seconds for what is in flight it stays below the ten that container hosts grant.
+const deliveryBound = 6 * time.Second
 
 // serve is the prober, from its first registration until ctx ends. Being told to stop is no
 // error.
-func serve(ctx context.Context, s settings, log *slog.Logger) error {
-	documents := spool.NewMemory(spoolBytes)
-	m := newMetrics(func() float64 { return float64(documents.Len()) })
+func serve(ctx context.Context, s settings, log *slog.Logger) (err error) {
+	begun := time.Now()
+	uptime := func() time.Duration { return time.Since(begun) } // by begun's monotonic reading
+	var documents *spool.Spool
+	m := newMetrics(func() spool.Stats { return documents.Stats() })
+	c := &courier{metrics: m, log: log, wake: make(chan struct{}, 1), last: make(chan struct{}), batch: s.spool.batch}
+	if documents, err = openSpool(ctx, s.spool, uptime, c.gaveUp, log); errors.Is(err, context.Canceled) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	defer func() {
+		err = errors.Join(err, documents.Close())
+		if n := documents.Stats().Unsaved; n > 0 {
+			log.Error("documents that only memory had are lost", "documents", n)
+		}
+	}()
 	box, err := mailbox.Open(s.account, s.environment, s.prober, nil)
 	if err != nil {
 		return err
@@ -46,13 +55,11 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 	log.Info("serving health", "address", local.Addr().String())
 	log.Info("reflecting", "address", probes.tcp.Addr().String(), "udp_address", probes.udp.LocalAddr().String())
 
-	begun := time.Now()
-	uptime := func() time.Duration { return time.Since(begun) } // by begun's monotonic reading
-	started := begun.UTC()
+	c.inbox, c.spool = box, documents
+	started := time.Now().UTC() // not before this process alone has the spool
 	held := newClaim(started)
 	h := newHealth(uptime, held, s.poll, s.heartbeat)
 	reflector := reflect.New(reflect.Config{Observer: m, Now: time.Now, Uptime: uptime, Log: log, ClockError: clockErrorNS})
-	c := &courier{inbox: box, spool: documents, metrics: m, log: log, wake: make(chan struct{}, 1), last: make(chan struct{})}
 	a := &agent{
 		settings: s, now: time.Now, log: log, metrics: m, health: h, claim: held,
 		current: box, reflector: reflector, prober: probe.New(probe.NewPacer(max(runtime.GOMAXPROCS(0)-1, 1))),

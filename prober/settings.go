@@ -26,6 +26,7 @@ type settings struct {
 	heartbeat   time.Duration
 	vmSize      string
 	imageDigest string
+	spool       spoolSettings
 }
 
 // readSettings reads and checks all settings, and reports every fault at once.
@@ -68,6 +69,8 @@ func readSettings(getenv func(string) string) (settings, error) {
 	// The bounds of wire.Registration.
 	s.heartbeat, err = parseInterval(or("ISOCHRONE_HEARTBEAT", "30s"), time.Second, time.Hour)
 	fault(named("ISOCHRONE_HEARTBEAT", err))
+	s.spool, err = readSpoolSettings(or)
+	fault(err)
 	for _, free := range []struct{ name, value string }{{"ISOCHRONE_VM_SIZE", s.vmSize}, {"ISOCHRONE_IMAGE_DIGEST", s.imageDigest}} {
 		if len(free.value) > 128 {
 			fault(fmt.Errorf("%s: %d characters: want at most 128", free.name, len(free.value)))

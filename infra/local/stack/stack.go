@@ -48,6 +48,7 @@ type Options struct {
 	// Schedules of the app's timers, NCRONTAB.
 	SweepSchedule  string
 	IngestSchedule string
+	RollupSchedule string // empty: hourly, five minutes past
 
 	Poll      time.Duration // how often a prober looks for assignments
 	Heartbeat time.Duration // how often a prober says that it is there
@@ -58,6 +59,9 @@ type Options struct {
 	Log     *slog.Logger
 	Report  func(string) // told, in a few words, what has been started; nil is allowed
 }
+
+// defaultRollup is when hours are made where nothing is said: when the hour's last documents are in.
+const defaultRollup = "0 5 * * * *"
 
 // Stack is a running stack.
 type Stack struct {
@@ -165,6 +169,10 @@ func (s *Stack) StartProber(id string) error {
 	if err != nil {
 		return err
 	}
+	spool, err := filepath.Abs(filepath.Join(s.o.Dir, "spool", id))
+	if err != nil {
+		return fmt.Errorf("starting prober %q: %w", id, err)
+	}
 	started, err := s.startProber(id, map[string]string{
 		account.EnvEnvironment:      s.Environment(),
 		account.EnvConnectionString: s.Account().ConnectionString,
@@ -175,6 +183,7 @@ func (s *Stack) StartProber(id string) error {
 		"ISOCHRONE_HEALTH":          "127.0.0.1:0",
 		"ISOCHRONE_POLL":            s.o.Poll.String(),
 		"ISOCHRONE_HEARTBEAT":       s.o.Heartbeat.String(),
+		"ISOCHRONE_SPOOL_DIR":       spool,
 		"ISOCHRONE_VM_SIZE":         cmp.Or(s.o.Machines[id], "local"),
 	})
 	if err != nil {
@@ -239,6 +248,7 @@ func (s *Stack) startHost(ctx context.Context) (err error) {
 			account.EnvConnectionString: s.Account().ConnectionString,
 			"SWEEP_SCHEDULE":            s.o.SweepSchedule,
 			"INGEST_SCHEDULE":           s.o.IngestSchedule,
+			"ROLLUP_SCHEDULE":           cmp.Or(s.o.RollupSchedule, defaultRollup),
 		},
 	}); err != nil {
 		return err
