@@ -169,6 +169,7 @@ var testsMay = map[string][]string{
 	"sweep/answers":  {"sweep/result"},
 	"sweep/dispatch": {"sweep/tables", "sweep/archive", "sweep/dispatch/storetest"},
 	"sweep/replay":   {"sweep/tables", "sweep/archive", "sweep/dispatch"},
+	"sweep/rollup":   {"sweep/result", "sweep/dispatch/storetest"},
 	"sweep/ingest":   {"sweep/tables", "sweep/archive", "sweep/dispatch", "sweep/dispatch/storetest", "sweep/config"},
 }
 

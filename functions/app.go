@@ -13,6 +13,7 @@ import (
 	"isochrone/sweep/archive"
 	"isochrone/sweep/dispatch"
 	"isochrone/sweep/ingest"
+	"isochrone/sweep/rollup"
 	"isochrone/sweep/tables"
 )
 
@@ -46,15 +47,21 @@ type ingester interface {
 	Foreign(ctx context.Context, body []byte, p ingest.Parameters) (ingest.Outcome, error)
 }
 
-// app holds the three functions. What they work with is opened when it is first needed: the host
+// roller is what Rollup needs of rollup.Roller.
+type roller interface {
+	Run(ctx context.Context) (rollup.Report, error)
+}
+
+// app holds the four functions. What they work with is opened when it is first needed: the host
 // waits for nothing but the port.
 type app struct {
 	settings settings
 	now      func() time.Time
 	log      *slog.Logger
-	// dispatcher and ingester log to the invocation's logger.
+	// dispatcher, ingester and roller log to the invocation's logger.
 	dispatcher func(ctx context.Context, log *slog.Logger) (dispatcher, error)
 	ingester   func(ctx context.Context, log *slog.Logger) (ingester, error)
+	roller     func(ctx context.Context, log *slog.Logger) (roller, error)
 	// bodies has room for as many documents as Results holds in memory at once.
 	bodies chan struct{}
 	// bodyTimeout is how long a sender may take for a document's body.
@@ -84,6 +91,13 @@ func newApp(s settings, now func() time.Time, log *slog.Logger) *app {
 			return &ingest.Ingester{Environment: s.Environment, Inbox: blobs, Archive: blobs, Rows: rows, Ledger: rows,
 				Now: now, Log: log, Budget: budget}, nil
 		},
+		roller: func(ctx context.Context, log *slog.Logger) (roller, error) {
+			_, rows, err := st.get(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return &rollup.Roller{Hours: rows, Profiles: rows, Now: now, Log: log}, nil
+		},
 	}
 }
 
@@ -92,6 +106,7 @@ func (a *app) handler() *host.Mux {
 	m := host.NewMux(host.Options{Log: a.log, Timeout: a.settings.Timeout, MaxBody: maxInvocation})
 	m.Trigger("Sweep", a.sweep)
 	m.Trigger("Ingest", a.ingest)
+	m.Trigger("Rollup", a.rollup)
 	m.HTTP("Results", resultsPath, min(a.settings.Timeout, httpTimeout), http.HandlerFunc(a.results))
 	return m
 }
@@ -144,6 +159,18 @@ func (a *app) ingest(ctx context.Context, in *host.Invocation) error {
 	resumed, resumeErr := d.Resume(ctx)
 	in.Log.Info("ingested", "deliver", delivered, "drain", drained, "resume", resumed)
 	return errors.Join(deliverErr, drainErr, resumeErr)
+}
+
+// rollup serves the Rollup timer: the hours whose runs have changed, and once a day the profiles. What one
+// invocation has no time for the next one does.
+func (a *app) rollup(ctx context.Context, in *host.Invocation) error {
+	r, err := a.roller(ctx, in.Log)
+	if err != nil {
+		return err
+	}
+	report, err := r.Run(ctx)
+	in.Log.Info("rolled up", "rollup", report)
+	return err
 }
 
 // stores opens storage when it is first needed, and makes what is missing there.

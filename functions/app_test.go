@@ -84,6 +84,21 @@ func TestIngestDeliversDrainsAndThenExpires(t *testing.T) {
 	}
 }
 
+func TestTheRollupTimerRollsUpAndSaysWhatFailed(t *testing.T) {
+	for _, failure := range []error{nil, errors.New("storage is away")} {
+		f := &fake{rollErr: failure}
+		a, log := faked(t, f, time.Now())
+		w := post(a, "/Rollup", `{"Data":{"timer":{}}}`)
+		want := http.StatusOK
+		if failure != nil {
+			want = http.StatusInternalServerError
+		}
+		if w.Code != want || !slices.Equal(f.calls, []string{"rollup"}) || !strings.Contains(log.String(), `"written":3`) {
+			t.Errorf("answered %d, want %d; called %v, logged %s", w.Code, want, f.calls, log)
+		}
+	}
+}
+
 type binding struct {
 	Type, Direction, Name, Schedule, AuthLevel, Route string
 	Methods                                           []string
@@ -121,7 +136,7 @@ func TestNamesRoutesAndBindingsAgreeWithTheHandler(t *testing.T) {
 	a, _ := faked(t, &fake{}, time.Now())
 	mux := a.handler()
 	files := functionFiles(t)
-	schedules := map[string]string{"Sweep": envSweepSchedule, "Ingest": envIngestSchedule}
+	schedules := map[string]string{"Sweep": envSweepSchedule, "Ingest": envIngestSchedule, "Rollup": envRollupSchedule}
 	var routes []string
 	for name, bindings := range files {
 		if !regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,127}$`).MatchString(name) || strings.EqualFold(name, "host") {

@@ -1,9 +1,10 @@
 // Command handler is Isochrone's Functions app: the custom handler that the Azure Functions host
-// starts and calls. It serves three functions: Sweep (timer) plans a slot and tells the probers,
-// Ingest (timer) stores what they delivered, and Results (HTTP) takes documents of others.
+// starts and calls. It serves four functions: Sweep (timer) plans a slot and tells the probers,
+// Ingest (timer) stores what they delivered, Results (HTTP) takes documents of others, and Rollup (timer)
+// makes hours and profiles of what is stored.
 //
 // Settings (environment): ISOCHRONE_ENVIRONMENT, the storage settings of package account,
-// SWEEP_SCHEDULE and INGEST_SCHEDULE (NCRONTAB, which the host reads too), and
+// SWEEP_SCHEDULE, INGEST_SCHEDULE and ROLLUP_SCHEDULE (NCRONTAB, which the host reads too), and
 // ISOCHRONE_FUNCTION_TIMEOUT where host.json's functionTimeout is overridden. The host sets
 // FUNCTIONS_CUSTOMHANDLER_PORT.
 package main

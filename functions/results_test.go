@@ -19,6 +19,7 @@ import (
 	"isochrone/sweep/convert"
 	"isochrone/sweep/dispatch"
 	"isochrone/sweep/ingest"
+	"isochrone/sweep/rollup"
 )
 
 // fake stands in for dispatch and ingest.
@@ -30,7 +31,7 @@ type fake struct {
 	with    ingest.Parameters
 	outcome ingest.Outcome
 
-	sweepErr, deliverErr, resumeErr, drainErr, foreignErr error
+	sweepErr, deliverErr, resumeErr, drainErr, foreignErr, rollErr error
 }
 
 func (f *fake) Sweep(_ context.Context, slot time.Time, missed []time.Time) (dispatch.Report, error) {
@@ -58,6 +59,11 @@ func (f *fake) Drain(context.Context) (ingest.Report, error) {
 	return ingest.Report{}, f.drainErr
 }
 
+func (f *fake) Run(context.Context) (rollup.Report, error) {
+	f.calls = append(f.calls, "rollup")
+	return rollup.Report{Written: 3}, f.rollErr
+}
+
 func (f *fake) Foreign(_ context.Context, body []byte, p ingest.Parameters) (ingest.Outcome, error) {
 	f.calls, f.body, f.with = append(f.calls, "foreign"), body, p
 	return f.outcome, f.foreignErr
@@ -71,6 +77,7 @@ func faked(t *testing.T, f *fake, now time.Time) (*app, *bytes.Buffer) {
 		func() time.Time { return now }, slog.New(slog.NewJSONHandler(log, nil)))
 	a.dispatcher = func(context.Context, *slog.Logger) (dispatcher, error) { return f, nil }
 	a.ingester = func(context.Context, *slog.Logger) (ingester, error) { return f, nil }
+	a.roller = func(context.Context, *slog.Logger) (roller, error) { return f, nil }
 	return a, log
 }
 

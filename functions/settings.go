@@ -18,6 +18,7 @@ const (
 	envPort           = "FUNCTIONS_CUSTOMHANDLER_PORT" // set by the host
 	envSweepSchedule  = "SWEEP_SCHEDULE"               // NCRONTAB; function.json refers to it too
 	envIngestSchedule = "INGEST_SCHEDULE"              // NCRONTAB; function.json refers to it too
+	envRollupSchedule = "ROLLUP_SCHEDULE"              // NCRONTAB; function.json refers to it too
 	envTimeout        = "ISOCHRONE_FUNCTION_TIMEOUT"   // only where host.json's functionTimeout is overridden
 )
 
@@ -58,8 +59,10 @@ func readSettings(getenv func(string) string) (settings, error) {
 	if s.Sweep, err = ncrontab.Parse(getenv(envSweepSchedule)); err != nil {
 		faults = append(faults, fmt.Errorf("%s: %w", envSweepSchedule, err))
 	}
-	if _, err := ncrontab.Parse(getenv(envIngestSchedule)); err != nil { // the host needs it; here it is only checked
-		faults = append(faults, fmt.Errorf("%s: %w", envIngestSchedule, err))
+	for _, name := range []string{envIngestSchedule, envRollupSchedule} { // the host needs them; here they are only checked
+		if _, err := ncrontab.Parse(getenv(name)); err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", name, err))
+		}
 	}
 	port, err := strconv.ParseUint(getenv(envPort), 10, 16)
 	if err != nil {

@@ -25,12 +25,17 @@ var update = flag.Bool("update", false, "write the generated parts of docs/forma
 // generated returns the parts of docs/formats.md that are held against the code, by name.
 func generated(t *testing.T) map[string]string {
 	t.Helper()
-	var columns strings.Builder
-	columns.WriteString("| column | type | unit | meaning |\n|---|---|---|---|\n")
-	for _, c := range tables.Columns() {
-		fmt.Fprintf(&columns, "| `%s` | %s | %s | %s |\n", c.Name, strings.TrimPrefix(string(c.Type), "Edm."), c.Unit, strings.ReplaceAll(c.Meaning, "|", `\|`))
+	return map[string]string{"columns": columnsTable(tables.Columns()), "hours": columnsTable(tables.HourColumns()), "profiles": columnsTable(tables.ProfileColumns()),
+		"parquet": parquetColumns(t), "intervals": intervalColumns(t)}
+}
+
+func columnsTable(columns []tables.Column) string {
+	var out strings.Builder
+	out.WriteString("| column | type | unit | meaning |\n|---|---|---|---|\n")
+	for _, c := range columns {
+		fmt.Fprintf(&out, "| `%s` | %s | %s | %s |\n", c.Name, strings.TrimPrefix(string(c.Type), "Edm."), c.Unit, strings.ReplaceAll(c.Meaning, "|", `\|`))
 	}
-	return map[string]string{"columns": columns.String(), "parquet": parquetColumns(t), "intervals": intervalColumns(t)}
+	return out.String()
 }
 
 // docsFile reads a file of the docs folder.

@@ -28,7 +28,7 @@ type Column struct {
 
 // Table describes a table. docs/formats.md is held against Columns by a test.
 type Table struct {
-	// Name with <env>, and <yyyymm> where there is a table a month.
+	// Name with <env>, and <yyyymm> or <yyyy> where there is a table a month or a year.
 	Name         string
 	PartitionKey string
 	RowKey       string
@@ -46,12 +46,21 @@ func Tables() []Table {
 		{"dirty<env>", "hour", "source|yyyymmddThh", "an hour of a source whose rows have changed", columnsOf(dirtyFields)},
 		{"dirty<env>", "day", "source|yyyymmdd", "a day of a source whose rows have changed", columnsOf(dirtyFields)},
 		{"dirty<env>", "sweep", "yyyymmddThhmm", "a sweep that is not finished", columnsOf(openFields)},
+		{"hours<env><yyyy>", "source", "target|path|probe|rev", "one row an hour of a series; rev is of the hour's first second", HourColumns()},
+		{"profiles<env>", "source", "target|path|probe|HH", "an hour of the day (UTC) of a series, over the trailing 28 days", ProfileColumns()},
+		{"dirty<env>", "profile", "source", "the day on which a source's profiles were computed last", columnsOf(stateFields)},
 		{"probers<env>", "prober", "prober id", "the last registration and heartbeat, as the app saw it", columnsOf(proberFields)},
 	}
 }
 
 // Columns describes the columns of runs and latest, in the order in which they are written.
 func Columns() []Column { return columnsOf(rowFields) }
+
+// HourColumns describes the columns of hours, in the order in which they are written.
+func HourColumns() []Column { return columnsOf(hourFields) }
+
+// ProfileColumns describes the columns of profiles, in the order in which they are written.
+func ProfileColumns() []Column { return columnsOf(profileFields) }
 
 // field is a column of the rows that a T is stored as.
 type field[T any] struct {

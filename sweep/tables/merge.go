@@ -23,13 +23,13 @@ func chain(each []iter.Seq2[Row, error]) iter.Seq2[Row, error] {
 	}
 }
 
-// merge yields several sequences that are in the order of their keys as one that is. Months lie
-// in tables of their own, and a series' newer month comes first, as in the keys.
-func merge(each []iter.Seq2[Row, error]) iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
-		var heads []*head
+// merge yields several sequences that are in the order of their keys as one that is. Months, or years,
+// lie in tables of their own, and a series' newer one comes first, as in the keys.
+func merge[T any](each []iter.Seq2[T, error], key func(*T) [2]string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var heads []*head[T]
 		for _, seq := range each {
-			h := &head{}
+			h := &head[T]{keyOf: key}
 			var stop func()
 			h.next, stop = iter.Pull2(seq)
 			defer stop()
@@ -56,23 +56,23 @@ func merge(each []iter.Seq2[Row, error]) iter.Seq2[Row, error] {
 }
 
 // head is the next row of a sequence.
-type head struct {
-	next func() (Row, error, bool)
-	row  Row
-	err  error
-	key  [2]string
+type head[T any] struct {
+	next  func() (T, error, bool)
+	keyOf func(*T) [2]string
+	row   T
+	err   error
+	key   [2]string
 }
 
-func (h *head) advance() (ok bool) {
+func (h *head[T]) advance() (ok bool) {
 	h.row, h.err, ok = h.next()
 	if ok && h.err == nil {
-		// Stored rows have keys; one that could not be keyed again would sort first, and be seen.
-		h.key[0], h.key[1], _ = runKey(h.row.Series, h.row.Slot)
+		h.key = h.keyOf(&h.row)
 	}
 	return ok
 }
 
-func (h *head) before(o *head) bool {
+func (h *head[T]) before(o *head[T]) bool {
 	switch {
 	case h.err != nil || o.err != nil:
 		return h.err != nil && o.err == nil
@@ -80,4 +80,11 @@ func (h *head) before(o *head) bool {
 		return h.key[0] < o.key[0]
 	}
 	return h.key[1] < o.key[1]
+}
+
+// keyOfRun is the key of a row as it was stored. One that could not be keyed again would sort first, and
+// be seen.
+func keyOfRun(r *Row) (key [2]string) {
+	key[0], key[1], _ = runKey(r.Series, r.Slot)
+	return key
 }

@@ -8,15 +8,18 @@ import (
 	"isochrone/prober/wire"
 )
 
-// The first parts of the tables' names. The environment follows, and a month (yyyymm) where the
-// table holds one month.
+// The first parts of the tables' names. The environment follows, and a month (yyyymm) or a year
+// (yyyy) where the table holds one.
 const (
 	runsTables    = "runs"
 	sweepsTables  = "sweeps"
 	latestTable   = "latest"
 	dirtyTable    = "dirty"
 	probersTable  = "probers"
+	hoursTables   = "hours"
+	profilesTable = "profiles"
 	monthForm     = "200601"
+	yearForm      = "2006"
 	maxKeyLength  = 200
 	maxUnixSecond = 9_999_999_999
 )

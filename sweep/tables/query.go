@@ -58,7 +58,7 @@ func (s *Store) runs(ctx context.Context, q RunQuery) iter.Seq2[Row, error] {
 	if q.Source != "" && q.series() {
 		return chain(each) // one series: the months follow each other, and older ones may not be needed
 	}
-	return merge(each)
+	return merge(each, keyOfRun)
 }
 
 // rows reads the rows of a table with the columns of runs.

@@ -65,13 +65,13 @@ func connect(a account.Account, o *aztables.ClientOptions) (*aztables.ServiceCli
 	return aztables.NewServiceClient(a.TableURL(), credential, o)
 }
 
-// Ensure creates the tables that have no month, and those of the months that the times lie in.
+// Ensure creates the tables that have no month, and those of the months and years that the times lie in.
 // Tables that exist are left alone. A write to a month whose table is missing creates it, so
 // that calling Ensure only saves the first write a round trip.
 func (s *Store) Ensure(ctx context.Context, months ...time.Time) error {
-	names := []string{s.name(latestTable), s.name(dirtyTable), s.name(probersTable)}
+	names := []string{s.name(latestTable), s.name(dirtyTable), s.name(probersTable), s.name(profilesTable)}
 	for _, m := range months {
-		names = append(names, s.monthName(runsTables, m), s.monthName(sweepsTables, m))
+		names = append(names, s.monthName(runsTables, m), s.monthName(sweepsTables, m), s.yearName(hoursTables, m))
 	}
 	for _, name := range names {
 		s.mu.Lock()

@@ -1,0 +1,161 @@
+package tables
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"isochrone/prober/wire"
+)
+
+// HourRow is the row key of a series' hour within its source's partition.
+func HourRow(series wire.Series, hour time.Time) (string, error) {
+	if err := series.Validate(); err != nil {
+		return "", err
+	}
+	if !hour.Equal(hour.UTC().Truncate(time.Hour)) {
+		return "", fmt.Errorf("hour %s is not whole", hour.UTC().Format(time.RFC3339Nano))
+	}
+	r, err := rev(hour)
+	if err != nil {
+		return "", err
+	}
+	_, row, err := checked(series.Source, join(series.Target, series.Path, series.Probe, r))
+	return row, err
+}
+
+// yearName is the name of the table that holds the hour's year.
+func (s *Store) yearName(kind string, hour time.Time) string {
+	return kind + s.environment + hour.UTC().Format(yearForm)
+}
+
+// years are the tables of hours from since to before until, oldest first.
+func (s *Store) years(since, until time.Time) (out []string) {
+	for at := since.UTC(); at.Before(until); at = time.Date(at.Year()+1, 1, 1, 0, 0, 0, 0, time.UTC) {
+		out = append(out, s.yearName(hoursTables, at))
+	}
+	return out
+}
+
+func hourFilter(source string, since, until time.Time) string {
+	return keyRange{partition: source}.filter() + " and hour ge " + odataTime(ceilSecond(since)) + " and hour lt " + odataTime(ceilSecond(until))
+}
+
+// HourStamps reads what is stored of a source's hours from since to before until.
+func (s *Store) HourStamps(ctx context.Context, source string, since, until time.Time) (out []Stamp, err error) {
+	if err := wire.ValidateName("source", source); err != nil {
+		return nil, fmt.Errorf("reading the hours of a source: %w: %w", ErrRefused, err)
+	}
+	for _, table := range s.years(since, until) {
+		some, err := s.stamps(ctx, table, hourFilter(source, since, until))
+		if err != nil {
+			return nil, fmt.Errorf("reading the hours of %q: %w", source, err)
+		}
+		out = append(out, some...)
+	}
+	return out, nil
+}
+
+// HourChange is one row of hours that is to change: to Put, in place of the row that Was, or of
+// none. Without Put the row is deleted.
+type HourChange struct {
+	Put    *Hour
+	Source string // of a row to delete, with its hour
+	Begin  time.Time
+	Was    Stamp
+}
+
+// WriteHours changes hours, each only if the stored row is still the one that was read. Where one is not,
+// the error has ErrChanged in its chain, and others may have been changed.
+func (s *Store) WriteHours(ctx context.Context, cs []HourChange) error {
+	tables := map[string][]operation{}
+	for i := range cs {
+		op, table, err := s.hourChange(&cs[i])
+		if err != nil {
+			return fmt.Errorf("storing hours: %w", err)
+		}
+		tables[table] = append(tables[table], op)
+	}
+	for table, ops := range tables {
+		if err := s.replace(ctx, table, ops); err != nil {
+			return fmt.Errorf("storing hours: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) hourChange(c *HourChange) (operation, string, error) {
+	if c.Put == nil {
+		op, err := removal(c.Source, c.Was)
+		return op, s.yearName(hoursTables, c.Begin), err
+	}
+	if err := s.own(c.Put.Series.Environment); err != nil {
+		return operation{}, "", fmt.Errorf("hour of %s: %w", c.Put.Series, err)
+	}
+	row, err := HourRow(c.Put.Series, c.Put.Begin)
+	if err != nil {
+		return operation{}, "", fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	e, err := encode(c.Put.Series.Source, row, hourFields, c.Put)
+	return change(e, c.Was), s.yearName(hoursTables, c.Put.Begin), err
+}
+
+// HourQuery says which hours to read. Empty names stand for all; a source must be named.
+type HourQuery struct {
+	Source, Target, Path, Probe string
+	// Since and Until bound the hours: Since <= hour < Until. Both must be set.
+	Since, Until time.Time
+}
+
+// Hours reads hours, by target, path and probe, and newest first within a series.
+func (s *Store) Hours(ctx context.Context, q HourQuery) iter.Seq2[Hour, error] {
+	runs := RunQuery{Source: q.Source, Target: q.Target, Path: q.Path, Probe: q.Probe}
+	if err := runs.validate(); err != nil || q.Source == "" || q.Since.IsZero() || q.Until.IsZero() {
+		return failed[Hour](fmt.Errorf("reading hours: %w: want a source, since and until (%v)", ErrRefused, err))
+	}
+	keys := keyRange{partition: q.Source}
+	if prefix := runs.prefix(); prefix != "" {
+		keys.rowFrom, keys.rowBefore = prefix, after(prefix)
+	}
+	parts := []string{keys.filter(), "hour ge " + odataTime(ceilSecond(q.Since)), "hour lt " + odataTime(ceilSecond(q.Until))}
+	if q.Path != "" && q.Target == "" {
+		parts = append(parts, "path eq '"+q.Path+"'")
+	}
+	if q.Probe != "" {
+		parts = append(parts, "probe eq '"+q.Probe+"'")
+	}
+	var each []iter.Seq2[Hour, error]
+	for _, table := range slices.Backward(s.years(q.Since, q.Until)) {
+		each = append(each, scanAs(ctx, s, table, strings.Join(parts, " and "), 0, hourFields))
+	}
+	return func(yield func(Hour, error) bool) {
+		for h, err := range merge(each, hourKey) {
+			h.Series.Environment = s.environment
+			if !yield(h, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func hourKey(h *Hour) (key [2]string) {
+	key[0] = h.Series.Source
+	if r, err := rev(h.Begin); err == nil {
+		key[1] = join(h.Series.Target, h.Series.Path, h.Series.Probe, r)
+	}
+	return key
+}
+
+// HourOfRow is the hour that a row key of HourRow names.
+func HourOfRow(row string) (time.Time, error) {
+	digits := row[strings.LastIndexByte(row, '|')+1:]
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || len(digits) != 10 || n < 0 {
+		return time.Time{}, fmt.Errorf("row key %q does not end in a time", row)
+	}
+	return time.Unix(maxUnixSecond-n, 0).UTC(), nil
+}
