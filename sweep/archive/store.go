@@ -89,10 +89,7 @@ func (s *Store) inboxContainer() string      { return wire.InboxContainer(s.envi
 
 // Ensure creates the environment's containers; those that exist are left alone.
 func (s *Store) Ensure(ctx context.Context) error {
-	for _, name := range []string{
-		wire.ProbersContainer(s.environment), wire.AssignmentsContainer(s.environment), s.inboxContainer(),
-		s.configContainer(), s.rawContainer(), s.quarantineContainer(),
-	} {
+	for _, name := range s.containers() {
 		_, err := s.container(name).Create(ctx, nil)
 		if err != nil && !bloberror.HasCode(err, bloberror.ContainerAlreadyExists) {
 			return fmt.Errorf("creating container %q: %w", name, brief(err))
