@@ -58,6 +58,7 @@ var order = []rule{
 	{"sweep/replay", []string{"sweep/ingest", "sweep/convert", "sweep/plan", "sweep/inbox", "sweep/result", "prober/wire/..."}, "it declares the small interfaces that the stores satisfy, and converts by ingest alone"},
 	{"sweep/rollup", []string{"sweep/tables", "sweep/archive", "sweep/trend", "sweep/catalog", "sweep/config", "sweep/plan", "prober/wire/..."}, "history is made from what is stored"},
 	{"sweep/answers", []string{"sweep/tables", "sweep/archive", "sweep/trend", "sweep/catalog", "sweep/config", "sweep/plan", "sweep/ledger", "prober/wire/..."}, "answers read what is stored, and write nothing"},
+	{"sweep/doctor", []string{"sweep/answers", "sweep/tables", "sweep/archive", "sweep/inbox", "sweep/config", "sweep/ledger", "prober/wire/..."}, "it looks at what is stored, and writes nothing"},
 	{"sweep", []string{"sweep/...", "prober/wire/..."}, "the command line never measures"},
 	{"functions/ncrontab", nil, "a schedule is text and time"},
 	{"functions/host", nil, "the host's protocol knows nothing of what is invoked"},

@@ -8,7 +8,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
 	"isochrone/prober/wire"
-	"isochrone/sweep/inbox"
+	"isochrone/prober/wire/account"
 )
 
 // containers are the names of the environment's containers.
@@ -20,12 +20,12 @@ func (s *Store) containers() []string {
 }
 
 // Access asks each of the environment's containers for one name.
-func (s *Store) Access(ctx context.Context) []inbox.Access {
-	var out []inbox.Access
+func (s *Store) Access(ctx context.Context) []account.Access {
+	var out []account.Access
 	for _, name := range s.containers() {
 		pager := s.container(name).NewListBlobsFlatPager(&container.ListBlobsFlatOptions{MaxResults: to.Ptr[int32](1)})
 		_, err := pager.NextPage(ctx)
-		a := inbox.Access{Place: name}
+		a := account.Access{Place: name}
 		switch code := status(err); {
 		case err == nil:
 		case code == http.StatusNotFound:

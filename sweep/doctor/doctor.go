@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"isochrone/prober/wire"
+	"isochrone/prober/wire/account"
 	"isochrone/sweep/answers"
 	"isochrone/sweep/config"
 	"isochrone/sweep/inbox"
@@ -58,7 +59,7 @@ type Finding struct {
 type Blobs interface {
 	answers.StatusBlobs
 	// Access asks for each of the containers.
-	Access(ctx context.Context) []inbox.Access
+	Access(ctx context.Context) []account.Access
 	// Inbox lists what waits, of each folder the first by name.
 	Inbox(ctx context.Context, most int) iter.Seq2[inbox.Item, error]
 	// Quarantined lists what was refused, newest first.
@@ -69,7 +70,7 @@ type Blobs interface {
 type Rows interface {
 	answers.Ledger
 	// Access asks for each of the tables.
-	Access(ctx context.Context, now time.Time) []inbox.Access
+	Access(ctx context.Context, now time.Time) []account.Access
 	// ServiceTime is the storage service's clock, exact to a second.
 	ServiceTime(ctx context.Context) (time.Time, error)
 	// OpenSweeps lists the slots of sweeps that nobody has closed yet.

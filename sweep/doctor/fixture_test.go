@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"isochrone/prober/wire"
+	"isochrone/prober/wire/account"
 	"isochrone/sweep/answers"
 	"isochrone/sweep/archive"
 	"isochrone/sweep/doctor"
@@ -39,7 +40,7 @@ type world struct {
 	marks         []tables.HourMark
 	items         []inbox.Item
 	held          []inbox.Held
-	places        []inbox.Access
+	places        []account.Access
 	service       time.Time
 	err           error // of everything but the listing of places
 }
@@ -61,7 +62,7 @@ func healthy() *world {
 			registration("westeurope", at("public", "20.50.0.4"), at("vpn", "10.1.0.4")),
 			registration("eastus", at("public", "eus.example.com"), at("vpn", "10.2.0.4")),
 		},
-		places: []inbox.Access{{Place: "config-test"}, {Place: "latesttest"}},
+		places: []account.Access{{Place: "config-test"}, {Place: "latesttest"}},
 		marks:  []tables.HourMark{{Source: "eastus", Begin: now.Truncate(time.Hour)}},
 		items:  []inbox.Item{{Name: "eastus/x", Created: now.Add(-time.Minute)}},
 		open:   []time.Time{now.Truncate(10 * time.Minute)},
@@ -95,7 +96,7 @@ func (w *world) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, er
 
 type blobs struct{ *world }
 
-func (w blobs) Access(context.Context) []inbox.Access { return w.places[:1] }
+func (w blobs) Access(context.Context) []account.Access { return w.places[:1] }
 
 func (w blobs) Config(context.Context) ([]byte, bool, error) {
 	return []byte(w.config), w.config != "", w.err
@@ -130,7 +131,7 @@ func all[T any](list []T, err error) iter.Seq2[T, error] {
 
 type rows struct{ *world }
 
-func (w rows) Access(context.Context, time.Time) []inbox.Access { return w.places[1:] }
+func (w rows) Access(context.Context, time.Time) []account.Access { return w.places[1:] }
 
 func (w rows) ServiceTime(context.Context) (time.Time, error) { return w.service, w.err }
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"isochrone/prober/wire/account"
 	"isochrone/sweep/answers"
 	"isochrone/sweep/config"
-	"isochrone/sweep/inbox"
 )
 
 const remedyRole = "give the identity Storage Blob Data Contributor on the containers and Storage Table Data Reader on the tables, or use the account's own key; a role takes some minutes to be known"
@@ -53,7 +53,7 @@ func (e *examination) access(ctx context.Context) error {
 	return nil
 }
 
-func denied(a inbox.Access) Finding {
+func denied(a account.Access) Finding {
 	f := Finding{Check: CheckAccess, Subject: a.Place, State: Fault, Text: "it cannot be read", Err: a.Err, Remedy: "see that the storage account can be reached from here, and its firewall"}
 	if a.Denied {
 		f.Remedy = remedyRole

@@ -8,17 +8,17 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
-	"isochrone/sweep/inbox"
+	"isochrone/prober/wire/account"
 )
 
 // Access asks each of the environment's tables for one key: those of the month of now, where a table
 // holds a month.
-func (s *Store) Access(ctx context.Context, now time.Time) []inbox.Access {
-	var out []inbox.Access
+func (s *Store) Access(ctx context.Context, now time.Time) []account.Access {
+	var out []account.Access
 	for _, name := range []string{
 		s.name(latestTable), s.name(dirtyTable), s.name(probersTable), s.monthName(runsTables, now), s.monthName(sweepsTables, now),
 	} {
-		a := inbox.Access{Place: name}
+		a := account.Access{Place: name}
 		err := s.retry(ctx, func(ctx context.Context) error {
 			_, err := s.service.NewClient(name).NewListEntitiesPager(&aztables.ListEntitiesOptions{Top: to.Ptr[int32](1), Select: to.Ptr("RowKey")}).NextPage(ctx)
 			return err

@@ -1,6 +1,6 @@
-package inbox
+package account
 
-// Access is what came of asking for one place of storage, a container or a table.
+// Access is what came of asking for one place of a storage account, a container or a table.
 type Access struct {
 	Place string
 	// Missing says that there is no such place yet.
