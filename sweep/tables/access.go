@@ -16,7 +16,7 @@ import (
 func (s *Store) Access(ctx context.Context, now time.Time) []account.Access {
 	var out []account.Access
 	for _, name := range []string{
-		s.name(latestTable), s.name(dirtyTable), s.name(probersTable), s.monthName(runsTables, now), s.monthName(sweepsTables, now),
+		s.name(latestTable), s.name(dirtyTable), s.name(probersTable), s.name(seriesTable), s.monthName(runsTables, now), s.monthName(sweepsTables, now),
 	} {
 		a := account.Access{Place: name}
 		err := s.retry(ctx, func(ctx context.Context) error {

@@ -49,6 +49,7 @@ func Tables() []Table {
 		{"hours<env><yyyy>", "source", "target|path|probe|rev", "one row an hour of a series; rev is of the hour's first second", HourColumns()},
 		{"profiles<env>", "source", "target|path|probe|HH", "an hour of the day (UTC) of a series, over the trailing 28 days", ProfileColumns()},
 		{"dirty<env>", "profile", "source", "the day on which a source's profiles were computed last", columnsOf(stateFields)},
+		{"series<env>", "source", "target|path|probe", "a series that ever had a run", columnsOf(keptSeriesFields)},
 		{"probers<env>", "prober", "prober id", "the last registration and heartbeat, as the app saw it", columnsOf(proberFields)},
 	}
 }

@@ -45,6 +45,9 @@ func (s *Store) AddForeign(ctx context.Context, rs []result.Result) error {
 	if err != nil {
 		return err
 	}
+	if err := s.keepSeries(ctx, allSeries(rs, seriesOfResult)); err != nil {
+		return fmt.Errorf("storing foreign runs: %w", err)
+	}
 	for _, table := range slices.Sorted(maps.Keys(months)) {
 		slices.SortFunc(months[table], func(a, b operation) int { return strings.Compare(a.row, b.row) })
 		all, err := batches(months[table])

@@ -26,18 +26,13 @@ var inputFields = some(rowFields, slices.Concat([]string{
 var inputColumns = namesOf(inputFields)
 
 // HourRuns reads what hours are computed from: the runs of a source with slots from since to before
-// until, by target, path and probe, and newest first within a series. It is one pass over one partition.
-// Rows have the columns that Fingerprint covers and no others.
+// until, by target, path and probe, and newest first within a series. Rows have the columns that
+// Fingerprint covers and no others.
 func (s *Store) HourRuns(ctx context.Context, source string, since, until time.Time) iter.Seq2[Row, error] {
-	q := RunQuery{Source: source, Since: since, Until: until}
-	err := q.validate()
-	if err == nil && (source == "" || since.IsZero() || until.IsZero()) {
-		err = fmt.Errorf("%w: want a source, since and until", ErrRefused)
+	if source == "" || since.IsZero() || until.IsZero() {
+		return failed[Row](fmt.Errorf("reading the runs of hours: %w: want a source, since and until", ErrRefused))
 	}
-	if err != nil {
-		return failed[Row](fmt.Errorf("reading the runs of hours: %w", err))
-	}
-	filter, err := q.filter()
+	list, err := s.SeriesOf(ctx, source)
 	if err != nil {
 		return failed[Row](fmt.Errorf("reading the runs of hours: %w", err))
 	}
@@ -45,14 +40,17 @@ func (s *Store) HourRuns(ctx context.Context, source string, since, until time.T
 	if err != nil {
 		return failed[Row](fmt.Errorf("reading the runs of hours: %w", err))
 	}
-	var each []iter.Seq2[Row, error]
-	for _, table := range months {
-		each = append(each, s.inputs(ctx, table, filter))
-	}
-	if len(each) == 1 {
-		return each[0]
-	}
-	return merge(each, keyOfRun)
+	return bySeries(ctx, list, until.Sub(since) <= shortTime, func(ctx context.Context, is wire.Series) iter.Seq2[Row, error] {
+		keys, err := seriesRange(is, since, until)
+		if err != nil {
+			return failed[Row](fmt.Errorf("reading the runs of hours: %w: %w", ErrRefused, err))
+		}
+		var each []iter.Seq2[Row, error]
+		for _, table := range months { // newest first
+			each = append(each, s.inputs(ctx, table, keys.filter()))
+		}
+		return chain(each)
+	})
 }
 
 func (s *Store) inputs(ctx context.Context, table, filter string) iter.Seq2[Row, error] {

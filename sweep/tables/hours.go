@@ -41,21 +41,17 @@ func (s *Store) years(since, until time.Time) (out []string) {
 	return out
 }
 
-func hourFilter(source string, since, until time.Time) string {
-	return keyRange{partition: source}.filter() + " and hour ge " + odataTime(ceilSecond(since)) + " and hour lt " + odataTime(ceilSecond(until))
-}
-
 // HourStamps reads what is stored of a source's hours from since to before until.
-func (s *Store) HourStamps(ctx context.Context, source string, since, until time.Time) (out []Stamp, err error) {
-	if err := wire.ValidateName("source", source); err != nil {
-		return nil, fmt.Errorf("reading the hours of a source: %w: %w", ErrRefused, err)
+func (s *Store) HourStamps(ctx context.Context, source string, since, until time.Time) ([]Stamp, error) {
+	list, err := s.SeriesOf(ctx, source)
+	if err != nil {
+		return nil, fmt.Errorf("reading the hours of a source: %w", err)
 	}
-	for _, table := range s.years(since, until) {
-		some, err := s.stamps(ctx, table, hourFilter(source, since, until))
-		if err != nil {
-			return nil, fmt.Errorf("reading the hours of %q: %w", source, err)
-		}
-		out = append(out, some...)
+	out, err := collect(bySeries(ctx, list, until.Sub(since) <= shortTime, func(ctx context.Context, is wire.Series) iter.Seq2[Stamp, error] {
+		return hoursOf(s, is, since, until, func(table, filter string) iter.Seq2[Stamp, error] { return s.stampsIn(ctx, table, filter) })
+	}))
+	if err != nil {
+		return nil, fmt.Errorf("reading the hours of %q: %w", source, err)
 	}
 	return out, nil
 }
@@ -80,12 +76,25 @@ func (s *Store) WriteHours(ctx context.Context, cs []HourChange) error {
 		}
 		tables[table] = append(tables[table], op)
 	}
+	if err := s.keepSeries(ctx, putSeries(cs)); err != nil {
+		return fmt.Errorf("storing hours: %w", err)
+	}
 	for table, ops := range tables {
 		if err := s.replace(ctx, table, ops); err != nil {
 			return fmt.Errorf("storing hours: %w", err)
 		}
 	}
 	return nil
+}
+
+func putSeries(cs []HourChange) iter.Seq[wire.Series] {
+	return func(yield func(wire.Series) bool) {
+		for i := range cs {
+			if cs[i].Put != nil && !yield(cs[i].Put.Series) {
+				return
+			}
+		}
+	}
 }
 
 func (s *Store) hourChange(c *HourChange) (operation, string, error) {
@@ -117,23 +126,20 @@ func (s *Store) Hours(ctx context.Context, q HourQuery) iter.Seq2[Hour, error] {
 	if err := runs.validate(); err != nil || q.Source == "" || q.Since.IsZero() || q.Until.IsZero() {
 		return failed[Hour](fmt.Errorf("reading hours: %w: want a source, since and until (%v)", ErrRefused, err))
 	}
-	keys := keyRange{partition: q.Source}
-	if prefix := runs.prefix(); prefix != "" {
-		keys.rowFrom, keys.rowBefore = prefix, after(prefix)
+	list, err := s.seriesIn(ctx, runs)
+	if err != nil {
+		return failed[Hour](fmt.Errorf("reading hours: %w", err))
 	}
-	parts := []string{keys.filter(), "hour ge " + odataTime(ceilSecond(q.Since)), "hour lt " + odataTime(ceilSecond(q.Until))}
-	if q.Path != "" && q.Target == "" {
-		parts = append(parts, "path eq '"+q.Path+"'")
-	}
-	if q.Probe != "" {
-		parts = append(parts, "probe eq '"+q.Probe+"'")
-	}
-	var each []iter.Seq2[Hour, error]
-	for _, table := range slices.Backward(s.years(q.Since, q.Until)) {
-		each = append(each, scanAs(ctx, s, table, strings.Join(parts, " and "), 0, hourFields))
-	}
+	return bySeries(ctx, list, q.Until.Sub(q.Since) <= shortTime, func(ctx context.Context, is wire.Series) iter.Seq2[Hour, error] {
+		return s.hoursOfSeries(ctx, is, q.Since, q.Until)
+	})
+}
+
+func (s *Store) hoursOfSeries(ctx context.Context, is wire.Series, since, until time.Time) iter.Seq2[Hour, error] {
 	return func(yield func(Hour, error) bool) {
-		for h, err := range merge(each, hourKey) {
+		for h, err := range hoursOf(s, is, since, until, func(table, filter string) iter.Seq2[Hour, error] {
+			return scanAs(ctx, s, table, filter, 0, hourFields)
+		}) {
 			h.Series.Environment = s.environment
 			if !yield(h, err) || err != nil {
 				return
@@ -142,12 +148,17 @@ func (s *Store) Hours(ctx context.Context, q HourQuery) iter.Seq2[Hour, error] {
 	}
 }
 
-func hourKey(h *Hour) (key [2]string) {
-	key[0] = h.Series.Source
-	if r, err := rev(h.Begin); err == nil {
-		key[1] = join(h.Series.Target, h.Series.Path, h.Series.Probe, r)
+// hoursOf reads a series' hours, newest first, across years.
+func hoursOf[T any](s *Store, is wire.Series, since, until time.Time, read func(table, filter string) iter.Seq2[T, error]) iter.Seq2[T, error] {
+	keys, err := seriesRange(is, since, until)
+	if err != nil {
+		return failed[T](fmt.Errorf("%w: %w", ErrRefused, err))
 	}
-	return key
+	var each []iter.Seq2[T, error]
+	for _, table := range slices.Backward(s.years(since, until)) {
+		each = append(each, read(table, keys.filter()))
+	}
+	return chain(each)
 }
 
 // HourOfRow is the hour that a row key of HourRow names.

@@ -11,8 +11,8 @@ func failed[T any](err error) iter.Seq2[T, error] {
 }
 
 // chain yields one sequence after the other, and does not begin one before it is needed.
-func chain(each []iter.Seq2[Row, error]) iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
+func chain[T any](each []iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
 		for _, seq := range each {
 			for r, err := range seq {
 				if !yield(r, err) || err != nil {

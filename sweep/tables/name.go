@@ -18,6 +18,7 @@ const (
 	probersTable  = "probers"
 	hoursTables   = "hours"
 	profilesTable = "profiles"
+	seriesTable   = "series"
 	monthForm     = "200601"
 	yearForm      = "2006"
 	maxKeyLength  = 200

@@ -162,6 +162,9 @@ func strangers(stored []byte) (names []string, err error) {
 // result.ErrChanged in its chain; of the batches that were written by then none is undone.
 // Comparing and mending once more comes to the same end.
 func (s *Store) MendRuns(ctx context.Context, rs []result.Result, ds []result.Difference) error {
+	if err := s.keepSeries(ctx, allSeries(rs, seriesOfResult)); err != nil {
+		return fmt.Errorf("mending runs: %w", err)
+	}
 	return s.mend(ctx, rs, ds, func(r *result.Result) (keyed, error) {
 		partition, row, err := runKey(r.Series, r.Slot)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
@@ -28,25 +29,37 @@ type Stamp struct {
 }
 
 // stamps reads the stamps of the rows in a range of one table.
-func (s *Store) stamps(ctx context.Context, table, filter string) (out []Stamp, err error) {
-	for body, err := range s.scan(ctx, table, filter, 0, inputsColumn) {
-		if err != nil {
-			return nil, err
+func (s *Store) stamps(ctx context.Context, table, filter string) ([]Stamp, error) {
+	return collect(s.stampsIn(ctx, table, filter))
+}
+
+func (s *Store) stampsIn(ctx context.Context, table, filter string) iter.Seq2[Stamp, error] {
+	return func(yield func(Stamp, error) bool) {
+		for body, err := range s.scan(ctx, table, filter, 0, inputsColumn) {
+			var stamp Stamp
+			if err == nil {
+				stamp, err = stampOf(table, body)
+			}
+			if !yield(stamp, err) || err != nil {
+				return
+			}
 		}
-		var row struct {
-			RowKey string
-			Inputs string      `json:"inputs_sha256"`
-			ETag   azcore.ETag `json:"odata.etag"`
-		}
-		if err := json.Unmarshal(body, &row); err != nil {
-			return nil, fmt.Errorf("reading table %q: %w", table, err)
-		}
-		if row.ETag == "" { // an update without it would be an upsert
-			return nil, fmt.Errorf("reading table %q: row %q came without its ETag", table, row.RowKey)
-		}
-		out = append(out, Stamp{row.RowKey, row.Inputs, string(row.ETag)})
 	}
-	return out, nil
+}
+
+func stampOf(table string, body []byte) (Stamp, error) {
+	var row struct {
+		RowKey string
+		Inputs string      `json:"inputs_sha256"`
+		ETag   azcore.ETag `json:"odata.etag"`
+	}
+	if err := json.Unmarshal(body, &row); err != nil {
+		return Stamp{}, fmt.Errorf("reading table %q: %w", table, err)
+	}
+	if row.ETag == "" { // an update without it would be an upsert
+		return Stamp{}, fmt.Errorf("reading table %q: row %q came without its ETag", table, row.RowKey)
+	}
+	return Stamp{row.RowKey, row.Inputs, string(row.ETag)}, nil
 }
 
 // change is the operation that puts e in the place of the row with that stamp, or of none.

@@ -8,6 +8,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"golang.org/x/sync/errgroup"
 
+	"isochrone/prober/wire"
 	"isochrone/sweep/result"
 )
 
@@ -43,6 +44,9 @@ func (s *Store) putRuns(ctx context.Context, rs []result.Result, kind aztables.T
 	if err != nil {
 		return err
 	}
+	if err := s.keepSeries(ctx, allSeries(rs, seriesOfResult)); err != nil {
+		return fmt.Errorf("storing runs: %w", err)
+	}
 	for table, ops := range months {
 		if err := write(ctx, table, ops); err != nil {
 			return err
@@ -50,6 +54,8 @@ func (s *Store) putRuns(ctx context.Context, rs []result.Result, kind aztables.T
 	}
 	return nil
 }
+
+func seriesOfResult(r *result.Result) wire.Series { return r.Series }
 
 // makeRuns makes the operations that store the results, by table.
 func (s *Store) makeRuns(rs []result.Result, kind aztables.TransactionType) (map[string][]operation, error) {
