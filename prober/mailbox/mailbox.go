@@ -106,7 +106,7 @@ func (m *Mailbox) Register(ctx context.Context, r wire.Registration) error {
 		HTTPHeaders: &blob.HTTPHeaders{BlobContentType: to.Ptr("application/json")},
 	})
 	if err != nil {
-		return fmt.Errorf("registering %q: %w", m.prober, err)
+		return fmt.Errorf("registering %q: %w", m.prober, explained(err))
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (m *Mailbox) Registered(ctx context.Context) (*wire.Registration, time.Dura
 	case bloberror.HasCode(err, bloberror.BlobNotFound):
 		return nil, 0, nil
 	case err != nil:
-		return nil, 0, fmt.Errorf("looking for another registration of %q: %w", m.prober, err)
+		return nil, 0, fmt.Errorf("looking for another registration of %q: %w", m.prober, explained(err))
 	}
 	defer response.Body.Close() // it was only read
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxRegistrationBytes))
@@ -158,7 +158,7 @@ func (m *Mailbox) Poll(ctx context.Context) (*wire.Current, error) {
 		m.etag = nil
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("polling %q: %w", name, err)
+		return nil, fmt.Errorf("polling %q: %w", name, explained(err))
 	case response.Body == nil:
 		return nil, nil
 	}
@@ -215,12 +215,12 @@ func (m *Mailbox) Deliver(ctx context.Context, name string, body []byte) error {
 	case err == nil:
 		return nil
 	case !bloberror.HasCode(err, bloberror.BlobAlreadyExists) && !isStatus(err, http.StatusPreconditionFailed):
-		return fmt.Errorf("delivering %q: %w", name, err)
+		return fmt.Errorf("delivering %q: %w", name, explained(err))
 	}
 	same, err := m.stored(ctx, target, body)
 	switch {
 	case err != nil:
-		return fmt.Errorf("delivering %q: looking at what is stored: %w", name, err)
+		return fmt.Errorf("delivering %q: looking at what is stored: %w", name, explained(err))
 	case !same:
 		return fmt.Errorf("delivering %q: %w", name, ErrConflict)
 	}
@@ -244,6 +244,29 @@ func (m *Mailbox) stored(ctx context.Context, target *blockblob.Client, body []b
 func isStatus(err error, status int) bool {
 	var response *azcore.ResponseError
 	return errors.As(err, &response) && response.StatusCode == status
+}
+
+// refused is an answer by which storage refused the prober, on one line and with what to do
+// about it; the SDK's own text fills a page.
+type refused struct {
+	cause  *azcore.ResponseError
+	remedy string
+}
+
+func (e *refused) Error() string {
+	return fmt.Sprintf("%d %s (%s)", e.cause.StatusCode, e.cause.ErrorCode, e.remedy)
+}
+
+func (e *refused) Unwrap() error { return e.cause }
+
+func explained(err error) error {
+	var response *azcore.ResponseError
+	if errors.As(err, &response) {
+		if remedy := account.Denied(response.StatusCode, response.ErrorCode); remedy != "" {
+			return &refused{response, remedy}
+		}
+	}
+	return err
 }
 
 // content makes a request's body of bytes.

@@ -18,6 +18,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
 
 	"isochrone/prober/wire"
+	"isochrone/prober/wire/account"
 )
 
 // The content types. There is never a Content-Encoding: Go's transport would unpack the body
@@ -188,7 +189,11 @@ func lost(err error) bool {
 type serviceError struct{ cause *azcore.ResponseError }
 
 func (e *serviceError) Error() string {
-	return fmt.Sprintf("%d %s", e.cause.StatusCode, e.cause.ErrorCode)
+	text := fmt.Sprintf("%d %s", e.cause.StatusCode, e.cause.ErrorCode)
+	if remedy := account.Denied(e.cause.StatusCode, e.cause.ErrorCode); remedy != "" {
+		text += " (" + remedy + ")"
+	}
+	return text
 }
 
 func (e *serviceError) Unwrap() error { return e.cause }

@@ -13,6 +13,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"isochrone/prober/wire/account"
 )
 
 // A fault is what the service answered when it did not do what was asked.
@@ -30,7 +32,11 @@ func (f *fault) Error() string {
 	if f.Index >= 0 {
 		at = fmt.Sprintf("operation %d of the batch: ", f.Index)
 	}
-	return fmt.Sprintf("%s%d %s: %s", at, f.Status, f.Code, f.Message)
+	text := fmt.Sprintf("%s%d %s: %s", at, f.Status, f.Code, f.Message)
+	if remedy := account.Denied(f.Status, f.Code); remedy != "" {
+		text += " (" + remedy + ")"
+	}
+	return text
 }
 
 func (f *fault) Unwrap() error { return f.cause }

@@ -30,7 +30,7 @@ func HourRow(series wire.Series, hour time.Time) (string, error) {
 
 // yearName is the name of the table that holds the hour's year.
 func (s *Store) yearName(kind string, hour time.Time) string {
-	return kind + s.environment + hour.UTC().Format(yearForm)
+	return kind + s.environment + fourDigits(hour).Format(yearForm)
 }
 
 // years are the tables of hours from since to before until, oldest first.

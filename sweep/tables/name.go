@@ -29,9 +29,21 @@ const (
 func (s *Store) name(kind string) string { return kind + s.environment }
 
 // monthName is the name of the table that holds the slot's month. Environment names have no
-// fixed length, months have, so no two of them give the same name.
+// fixed length, months have, and no kind begins another, so no two of them give the same name.
 func (s *Store) monthName(kind string, slot time.Time) string {
-	return kind + s.environment + slot.UTC().Format(monthForm)
+	return kind + s.environment + fourDigits(slot).Format(monthForm)
+}
+
+// fourDigits is the time in UTC, or the nearest one whose year has four digits: the fifth digit of
+// another would be read as the end of an environment's name (dev in the year 12026, dev1 in 2026).
+func fourDigits(t time.Time) time.Time {
+	switch t = t.UTC(); {
+	case t.Year() > 9999:
+		return time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+	case t.Year() < 0:
+		return time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	return t
 }
 
 // rev is ten digits that fall as the slot rises, so that keys sort newest first and a retry

@@ -29,7 +29,7 @@ const Script = "infra/local/node_modules/azurite/dist/src/azurite.js"
 // Azurite's well-known development account. The key is published by Microsoft and opens nothing
 // else.
 const (
-	accountName = "devstoreaccount1"
+	AccountName = "devstoreaccount1"
 	accountKey  = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 )
 
@@ -38,6 +38,10 @@ type Options struct {
 	Root     string    // the repository's root
 	Location string    // folder for its data; it must exist
 	Log      io.Writer // its own output; nil discards it
+
+	// Cert and Key are PEM files. With them the services speak https and take bearer tokens too,
+	// of which Azurite checks issuer, audience and times, but no signature.
+	Cert, Key string
 }
 
 // Server is a running Azurite.
@@ -50,7 +54,7 @@ type Server struct {
 	stop   sync.Once
 }
 
-var listening = regexp.MustCompile(`Azurite (Blob|Queue|Table) service is successfully listening at (http://127\.0\.0\.1:\d+)`)
+var listening = regexp.MustCompile(`Azurite (Blob|Queue|Table) service is successfully listening at (https?://127\.0\.0\.1:\d+)`)
 
 // Start starts Azurite and returns once it answers, or when ctx ends.
 func Start(ctx context.Context, o Options) (*Server, error) {
@@ -63,8 +67,11 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	}
 	// The script itself and not a launcher, so that the pid is the server's. Nothing but its
 	// own environment reaches it: it needs none of our settings.
-	cmd := exec.Command("node", script, "--location", o.Location, "--blobPort", "0", "--queuePort", "0", "--tablePort", "0",
-		"--silent", "--disableTelemetry")
+	args := []string{script, "--location", o.Location, "--blobPort", "0", "--queuePort", "0", "--tablePort", "0", "--silent", "--disableTelemetry"}
+	if o.Cert != "" {
+		args = append(args, "--cert", o.Cert, "--key", o.Key, "--oauth", "basic")
+	}
+	cmd := exec.Command("node", args...)
 	pr, pw := io.Pipe()
 	cmd.Stdout, cmd.Stderr = pw, pw
 	s := &Server{cmd: cmd, exited: make(chan struct{})}
@@ -91,8 +98,8 @@ func (s *Server) read(from io.Reader, log io.Writer, ready chan<- struct{}) {
 		if m := listening.FindStringSubmatch(lines.Text()); m != nil {
 			seen[m[1]] = m[2]
 			if len(seen) == 3 {
-				s.BlobURL = seen["Blob"] + "/" + accountName
-				s.TableURL = seen["Table"] + "/" + accountName
+				s.BlobURL = seen["Blob"] + "/" + AccountName
+				s.TableURL = seen["Table"] + "/" + AccountName
 				close(ready)
 			}
 		}
@@ -102,7 +109,7 @@ func (s *Server) read(from io.Reader, log io.Writer, ready chan<- struct{}) {
 
 // Account is how the programs reach this server.
 func (s *Server) Account() account.Account {
-	return account.Account{ConnectionString: "DefaultEndpointsProtocol=http;AccountName=" + accountName + ";AccountKey=" + accountKey +
+	return account.Account{ConnectionString: "DefaultEndpointsProtocol=http;AccountName=" + AccountName + ";AccountKey=" + accountKey +
 		";BlobEndpoint=" + s.BlobURL + ";TableEndpoint=" + s.TableURL + ";"}
 }
 

@@ -50,11 +50,11 @@ func (a Account) Credential() (azcore.TokenCredential, error) {
 	if a.Name == "" {
 		return nil, errors.New("the account is reached by connection string, not by identity")
 	}
-	c, err := azidentity.NewDefaultAzureCredential(nil)
+	c, err := azidentity.NewDefaultAzureCredential(&azidentity.DefaultAzureCredentialOptions{ClientOptions: azcore.ClientOptions{Retry: tokenTries}})
 	if err != nil {
 		return nil, fmt.Errorf("finding an identity for account %q: %w", a.Name, err)
 	}
-	return c, nil
+	return identity{c, a.Name}, nil
 }
 
 // BlobURL is the account's blob endpoint in the public cloud.
