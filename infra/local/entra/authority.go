@@ -9,6 +9,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"math/big"
+	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -20,7 +21,7 @@ type authority struct {
 	Cert, Key string // PEM files of a server of the names
 }
 
-// newAuthority makes an authority that signs one certificate for the names, in files in dir.
+// newAuthority makes an authority that signs one certificate for the names and 127.0.0.1, in files in dir.
 func newAuthority(dir string, names ...string) (authority, error) {
 	a := authority{filepath.Join(dir, "roots.pem"), filepath.Join(dir, "server.pem"), filepath.Join(dir, "server.key")}
 	rootKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -34,7 +35,7 @@ func newAuthority(dir string, names ...string) (authority, error) {
 	from, until := time.Now().Add(-time.Hour), time.Now().Add(24*time.Hour)
 	root := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "isochrone throw-away authority"}, NotBefore: from, NotAfter: until,
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
-	server := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: names[0]}, NotBefore: from, NotAfter: until, DNSNames: names,
+	server := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: names[0]}, NotBefore: from, NotAfter: until, DNSNames: names, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	rootDER, err := x509.CreateCertificate(rand.Reader, root, root, rootKey.Public(), rootKey)
 	if err != nil {

@@ -7,7 +7,6 @@
 package entra
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +28,7 @@ type Cloud struct {
 	Account string // the storage account's name
 
 	azurite *azurite.Server
+	table   *front
 	tokens  *tokens
 	server  *http.Server
 	ended   chan struct{}
@@ -53,13 +53,17 @@ func Start(ctx context.Context, o Options) (*Cloud, error) {
 	if err != nil {
 		return nil, err
 	}
+	table, err := newFront(ca, tables, storage.TableURL)
+	if err != nil {
+		return nil, errors.Join(err, storage.Stop())
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("listening: %w", err), storage.Stop())
+		return nil, errors.Join(fmt.Errorf("listening: %w", err), table.server.Close(), storage.Stop())
 	}
-	c := &Cloud{Account: azurite.AccountName, azurite: storage, ended: make(chan struct{}), address: listener.Addr().String(), roots: ca.Roots}
-	c.tokens = &tokens{secret: Secret, ended: c.ended}
-	way := &tunnel{tokens: c.tokens, to: map[string]string{blobs + ":443": host(storage.BlobURL), tables + ":443": host(storage.TableURL)}}
+	c := &Cloud{Account: azurite.AccountName, azurite: storage, table: table, ended: make(chan struct{}), address: listener.Addr().String(), roots: ca.Roots}
+	c.tokens = &tokens{secret: Secret, ended: c.ended, behaviours: map[string]Behaviour{}}
+	way := &tunnel{tokens: c.tokens, to: map[string]string{blobs + ":443": host(storage.BlobURL), tables + ":443": table.address}}
 	c.server = &http.Server{Handler: way, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: time.Minute}
 	go func() { _ = c.server.Serve(listener) }() // ends with Close
 	return c, nil
@@ -76,21 +80,21 @@ func host(endpoint string) string {
 // Close ends what Start started.
 func (c *Cloud) Close() error {
 	close(c.ended)
-	return cmp.Or(c.azurite.Stop(), c.server.Close())
+	return errors.Join(c.azurite.Stop(), c.server.Close(), c.table.server.Close())
 }
 
-// Behave changes what the identity's endpoint does from now on, and forgets what was asked.
-func (c *Cloud) Behave(b Behaviour) {
+// Behave changes what the identity's endpoint does with requests for the client id from now on.
+func (c *Cloud) Behave(clientID string, b Behaviour) {
 	c.tokens.mu.Lock()
 	defer c.tokens.mu.Unlock()
-	c.tokens.behaviour, c.tokens.requests = b, nil
+	c.tokens.behaviours[clientID] = b
 }
 
-// Requests are what was asked of the identity's endpoint since Behave.
-func (c *Cloud) Requests() []Request {
+// Requests are all that the identity's endpoint was asked with the client id.
+func (c *Cloud) Requests(clientID string) []Request {
 	c.tokens.mu.Lock()
 	defer c.tokens.mu.Unlock()
-	return slices.Clone(c.tokens.requests)
+	return slices.DeleteFunc(slices.Clone(c.tokens.requests), func(r Request) bool { return r.ClientID != clientID })
 }
 
 // base is what leads a program here; it gives it no identity.

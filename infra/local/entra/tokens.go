@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Behaviour is what the identity's endpoint does with the requests that follow.
+// Behaviour is what the identity's endpoint does with requests for one identity.
 type Behaviour struct {
 	Lifetime time.Duration // of the tokens; 0: a day
 	Status   int           // answered in place of a token; 0: none
@@ -33,10 +33,10 @@ type tokens struct {
 	secret string
 	ended  <-chan struct{}
 
-	mu        sync.Mutex
-	behaviour Behaviour
-	requests  []Request
-	given     int
+	mu         sync.Mutex
+	behaviours map[string]Behaviour // by client id
+	requests   []Request
+	given      int
 }
 
 func (t *tokens) serve(form string, w http.ResponseWriter, r *http.Request) {
@@ -47,7 +47,7 @@ func (t *tokens) serve(form string, w http.ResponseWriter, r *http.Request) {
 	}
 	t.mu.Lock()
 	t.requests = append(t.requests, got)
-	b := t.behaviour
+	b := t.behaviours[got.ClientID]
 	t.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	switch {
