@@ -91,7 +91,7 @@ func ReadStatus(ctx context.Context, books Ledger, blobs StatusBlobs, environmen
 
 // statusProbers reads the probers against the configuration that the environment runs on. Without
 // a usable one the status still says what is known of them.
-func statusProbers(ctx context.Context, books Ledger, blobs StatusBlobs, environment string, now time.Time) ([]Prober, error) {
+func statusProbers(ctx context.Context, books SeenProbers, blobs StatusBlobs, environment string, now time.Time) ([]Prober, error) {
 	body, found, err := blobs.Config(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading the configuration of environment %q: %w", environment, err)
