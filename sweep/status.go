@@ -26,6 +26,9 @@ the sweep was pinned to makes at its slot; received, how many came back in docum
 ones too; missing, the rest, with the reasons by source below. A slot at which the app was not
 running is "missed". Where a source whose document is not there is silent, the reason says so.
 
+What is missing of the last six hours follows, by prober and with the reason of most of it; documents
+that may come yet are left out. "sweep coverage" says it by hour, and what became of received runs.
+
 The probers follow: the age of the last heartbeat that each has stored, and its state against the
 configuration. fresh: a sweep measures it. silent: three heartbeats are missing, and a sweep
 holds it down. "never registered", "not configured": only one of the two knows it. --probers shows
@@ -61,7 +64,14 @@ change the exit code.`,
 			if err != nil {
 				return unreachable(err)
 			}
-			return s.print(format, statusView{environment: st.environment, now: now, status: status, probersOnly: probers}.answer())
+			view := statusView{environment: st.environment, now: now, status: status, probersOnly: probers}
+			if len(status.Sweeps) > 0 {
+				view.since = now.Add(-shortfallHours).Truncate(time.Minute)
+				if view.shortfalls, err = answers.ReadShortfalls(ctx, st.tables, st.archive, st.environment, status.Probers, view.since, now); err != nil {
+					return unreachable(err)
+				}
+			}
+			return s.print(format, view.answer())
 		},
 	}
 	cmd.Flags().IntVar(&last, "last", 5, "how many sweeps")
@@ -77,15 +87,20 @@ type statusView struct {
 	now         time.Time
 	status      *answers.Status
 	probersOnly bool // --probers
+	since       time.Time
+	shortfalls  []answers.Shortfall // since then
 }
 
 type statusObject struct {
-	Environment string         `json:"environment"`
-	Asked       time.Time      `json:"asked_at"`
-	Newest      *time.Time     `json:"newest_slot"`
-	N           int            `json:"n"`
-	Sweeps      []sweepObject  `json:"sweeps"`
-	Probers     []proberObject `json:"probers"`
+	Environment string        `json:"environment"`
+	Asked       time.Time     `json:"asked_at"`
+	Newest      *time.Time    `json:"newest_slot"`
+	N           int           `json:"n"`
+	Sweeps      []sweepObject `json:"sweeps"`
+	// ShortfallSince is null before the first sweep.
+	ShortfallSince *time.Time        `json:"shortfall_since"`
+	Shortfalls     []shortfallObject `json:"shortfalls"`
+	Probers        []proberObject    `json:"probers"`
 }
 
 type probersObject struct {
@@ -136,7 +151,8 @@ func (v statusView) answer() answer {
 		only := probersObject{v.environment, v.now, len(probers), probers}
 		return answer{object: only, records: probers, text: only.text}
 	}
-	object := statusObject{Environment: v.environment, Asked: v.now, N: len(v.status.Sweeps), Sweeps: []sweepObject{}, Probers: probers}
+	object := statusObject{Environment: v.environment, Asked: v.now, N: len(v.status.Sweeps), Sweeps: []sweepObject{}, Probers: probers,
+		ShortfallSince: utc(v.since), Shortfalls: shortfallObjects(v.shortfalls)}
 	records := []statusRecord{}
 	for _, sw := range v.status.Sweeps {
 		if object.Newest == nil {
@@ -205,6 +221,7 @@ func (o statusObject) text(w *bytes.Buffer, st style) {
 		fmt.Fprintf(w, "\nmissing, by source and reason\n")
 		gaps.render(w, st)
 	}
+	shortfallTable(w, st, o)
 	if len(o.Probers) > 0 {
 		proberTable(w, st, o.Probers)
 	}

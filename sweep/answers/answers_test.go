@@ -121,6 +121,22 @@ func (s *store) Sweep(_ context.Context, slot time.Time) (ledger.Header, []ledge
 	return ledger.Header{}, nil, false, s.err
 }
 
+func (s *store) Entries(_ context.Context, source string, since, until time.Time) iter.Seq2[ledger.Entry, error] {
+	return func(yield func(ledger.Entry, error) bool) {
+		if s.err != nil {
+			yield(ledger.Entry{}, s.err)
+			return
+		}
+		for at, es := range s.entries {
+			for _, e := range es {
+				if e.Slot = at; !at.Before(since) && at.Before(until) && (source == "" || source == e.Key.Source) && !yield(e, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
 func (s *store) Probers(context.Context) ([]wire.Registration, error) { return s.seen, s.err }
 
 func (s *store) Registrations(context.Context) ([]archive.Registered, error) { return s.live, s.err }

@@ -11,16 +11,13 @@ import (
 
 	"isochrone/prober/wire"
 	"isochrone/sweep/inbox"
-	"isochrone/sweep/ledger"
 	"isochrone/sweep/tables"
 )
 
 // CoverageRows is what a coverage needs of the tables. tables.Store satisfies it.
 type CoverageRows interface {
-	Sweeps(ctx context.Context, since, until time.Time) ([]ledger.Header, error)
-	// Entries are in the order of their slots, Outcomes in that of source, target, path and probe, and newest
-	// first within a series.
-	Entries(ctx context.Context, source string, since, until time.Time) iter.Seq2[ledger.Entry, error]
+	Books
+	// Outcomes are in the order of source, target, path and probe, and newest first within a series.
 	Outcomes(ctx context.Context, q tables.RunQuery) iter.Seq2[tables.Row, error]
 	SeenProbers
 }
@@ -139,10 +136,7 @@ func (c *counter) readReasons(ctx context.Context, rows CoverageRows, blobs Cove
 	if err != nil {
 		return err
 	}
-	c.probers = map[string]*Prober{}
-	for i := range probers {
-		c.probers[probers[i].ID] = &probers[i]
-	}
+	c.probers = byID(probers)
 	c.refused, err = readRefused(ctx, blobs, c.query.Since)
 	return err
 }

@@ -3,12 +3,19 @@ package answers
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"time"
 
 	"isochrone/sweep/ledger"
 )
+
+// LedgerEntries is where the ledger's entries are read many slots at a time, oldest slot first. tables.Store
+// satisfies it.
+type LedgerEntries interface {
+	Entries(ctx context.Context, source string, since, until time.Time) iter.Seq2[ledger.Entry, error]
+}
 
 // book is the ledger's entries of the slots, small: a month of 60 probers has a million of them.
 type book struct {
@@ -22,13 +29,14 @@ type book struct {
 type bookEntry struct {
 	share  uint32
 	part   int32
+	runs   int32
 	reason uint16 // in reasons
 	state  uint8  // in bookStates
 }
 
 var bookStates = []ledger.State{"", ledger.Planned, ledger.Dispatched, ledger.Received, ledger.Expired}
 
-func (b *book) read(ctx context.Context, rows CoverageRows, q CoverageQuery, slots []timelineSlot) error {
+func (b *book) read(ctx context.Context, rows LedgerEntries, q CoverageQuery, slots []timelineSlot) error {
 	b.slots, b.shares, b.known = map[int64][]bookEntry{}, map[share]uint32{}, map[string]uint16{}
 	wanted := map[int64]bool{}
 	for i := range slots {
@@ -60,7 +68,7 @@ func (b *book) entry(e *ledger.Entry) bookEntry {
 		number = uint32(len(b.shares))
 		b.shares[of] = number
 	}
-	return bookEntry{share: number, part: int32(e.Key.Part), reason: b.reason(reason(*e)), state: uint8(max(slices.Index(bookStates, e.State), 0))}
+	return bookEntry{share: number, part: int32(e.Key.Part), runs: int32(e.Runs), reason: b.reason(reason(*e)), state: uint8(max(slices.Index(bookStates, e.State), 0))}
 }
 
 // reason keeps a text once. There are few: they are ours. Should there be very many, the rest share one.

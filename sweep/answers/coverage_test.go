@@ -32,18 +32,6 @@ type covered struct {
 	held []inbox.Held
 }
 
-func (s *covered) Entries(_ context.Context, source string, since, until time.Time) iter.Seq2[ledger.Entry, error] {
-	return func(yield func(ledger.Entry, error) bool) {
-		for at, es := range s.entries {
-			for _, e := range es {
-				if e.Slot = at; !at.Before(since) && at.Before(until) && (source == "" || source == e.Key.Source) && !yield(e, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
 func (s *covered) Outcomes(_ context.Context, q tables.RunQuery) iter.Seq2[tables.Row, error] {
 	rows := slices.Clone(s.runs)
 	slices.SortFunc(rows, func(a, b tables.Row) int {

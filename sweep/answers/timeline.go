@@ -15,7 +15,7 @@ import (
 const unswept = 15 * time.Minute
 
 // noHeader is why a slot is missed of which the ledger knows nothing.
-const noHeader = "the ledger does not have the slot: the app is not running, or its Sweep timer is not due then"
+const noHeader = "the ledger does not have the slot: app down, or its timer not due"
 
 // pairSet is the series of one probe by one configuration.
 type pairSet struct {
@@ -192,4 +192,3 @@ func (t *timeline) set(c *config.Config, p *config.Probe) *pairSet {
 	}
 	return s
 }
-
