@@ -37,6 +37,8 @@ const (
 type dispatcher interface {
 	Sweep(ctx context.Context, slot time.Time, missed []time.Time) (dispatch.Report, error)
 	Miss(ctx context.Context, slots []time.Time) (dispatch.Report, error)
+	Owe(ctx context.Context, slots []time.Time) (dispatch.Report, error)
+	Unswept(ctx context.Context, until time.Time, ticks func(after, before time.Time) []time.Time) ([]time.Time, error)
 	Deliver(ctx context.Context) (dispatch.Report, error)
 	Resume(ctx context.Context) (dispatch.Report, error)
 }
@@ -68,6 +70,8 @@ type app struct {
 	bodyTimeout time.Duration
 	// storeTimeout is how long storage may take to keep it.
 	storeTimeout time.Duration
+	// debts are slots whose sweep failed.
+	debts debts
 }
 
 func newApp(s settings, now func() time.Time, log *slog.Logger) *app {
@@ -125,6 +129,7 @@ func (a *app) sweep(ctx context.Context, in *host.Invocation) error {
 	}
 	d, err := a.dispatcher(ctx, in.Log)
 	if err != nil {
+		a.owe(t)
 		return err
 	}
 	var slot string
@@ -138,12 +143,33 @@ func (a *app) sweep(ctx context.Context, in *host.Invocation) error {
 		swept, sweepErr = d.Sweep(ctx, t.Slot, t.Missed)
 	}
 	delivered, deliverErr := d.Deliver(ctx)
+	var debtErr error
+	if sweepErr != nil {
+		a.owe(t)
+	} else {
+		until := t.Slot
+		if until.IsZero() {
+			until = a.now()
+		}
+		debtErr = a.debts.settle(ctx, d, a.settings.Sweep, until, a.now())
+	}
 	in.Log.Info("swept", "slot", slot, "on_demand", t.OnDemand, "missed", len(t.Missed), "sweep", swept, "deliver", delivered)
-	return errors.Join(sweepErr, deliverErr)
+	return errors.Join(sweepErr, deliverErr, debtErr)
 }
 
-// ingest serves the Ingest timer, each step whatever became of the others. It finishes dispatches
-// first, because probers wait for them; then it empties the inbox; and then it expires what did
+// owe remembers what a tick was to do and did not, for the ticks that follow.
+func (a *app) owe(t tick) {
+	if t.OnDemand { // who asked is told
+		return
+	}
+	a.debts.add(t.Missed...)
+	if !t.Slot.IsZero() {
+		a.debts.add(t.Slot)
+	}
+}
+
+// ingest serves the Ingest timer, each step whatever became of the others. It makes sweeps that failed a
+// moment ago and finishes dispatches first, because probers wait for them; then it empties the inbox; and then it expires what did
 // not come: after a day without the app, the day's documents wait in the inbox.
 func (a *app) ingest(ctx context.Context, in *host.Invocation) error {
 	d, err := a.dispatcher(ctx, in.Log)
@@ -154,11 +180,12 @@ func (a *app) ingest(ctx context.Context, in *host.Invocation) error {
 	if err != nil {
 		return err
 	}
+	againErr := a.debts.sweepAgain(ctx, d, a.now())
 	delivered, deliverErr := d.Deliver(ctx)
 	drained, drainErr := g.Drain(ctx)
 	resumed, resumeErr := d.Resume(ctx)
 	in.Log.Info("ingested", "deliver", delivered, "drain", drained, "resume", resumed)
-	return errors.Join(deliverErr, drainErr, resumeErr)
+	return errors.Join(againErr, deliverErr, drainErr, resumeErr)
 }
 
 // rollup serves the Rollup timer: the hours whose runs have changed, and once a day the profiles. What one

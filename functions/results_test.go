@@ -31,7 +31,11 @@ type fake struct {
 	with    ingest.Parameters
 	outcome ingest.Outcome
 
-	sweepErr, deliverErr, resumeErr, drainErr, foreignErr, rollErr error
+	owed    []time.Time // what was recorded as missed, late
+	unswept []time.Time // what the ledger lacks
+	looks   int         // how often that was asked
+
+	oweErr, sweepErr, deliverErr, resumeErr, drainErr, foreignErr, rollErr error
 }
 
 func (f *fake) Sweep(_ context.Context, slot time.Time, missed []time.Time) (dispatch.Report, error) {
@@ -42,6 +46,16 @@ func (f *fake) Sweep(_ context.Context, slot time.Time, missed []time.Time) (dis
 func (f *fake) Miss(_ context.Context, slots []time.Time) (dispatch.Report, error) {
 	f.calls, f.missed = append(f.calls, "miss"), slots
 	return dispatch.Report{Missed: len(slots)}, f.sweepErr
+}
+
+func (f *fake) Owe(_ context.Context, slots []time.Time) (dispatch.Report, error) {
+	f.calls, f.owed = append(f.calls, "owe"), append(f.owed, slots...)
+	return dispatch.Report{Missed: len(slots)}, f.oweErr
+}
+
+func (f *fake) Unswept(context.Context, time.Time, func(after, before time.Time) []time.Time) ([]time.Time, error) {
+	f.looks++
+	return f.unswept, nil
 }
 
 func (f *fake) Deliver(context.Context) (dispatch.Report, error) {

@@ -20,14 +20,7 @@ func (d *Dispatcher) Sweep(ctx context.Context, slot time.Time, missed []time.Ti
 	err := d.sweep(ctx, slot.UTC(), &report)
 	// The missed slots come last: they can wait, the probers cannot. And they come whatever became
 	// of this slot.
-	return report, errors.Join(err, d.miss(ctx, missed, &report))
-}
-
-// Miss records slots that nobody served and nobody will serve, where there is no header.
-func (d *Dispatcher) Miss(ctx context.Context, slots []time.Time) (Report, error) {
-	var report Report
-	err := d.miss(ctx, slots, &report)
-	return report, err
+	return report, errors.Join(err, d.miss(ctx, missed, notRunning, &report))
 }
 
 func (d *Dispatcher) sweep(ctx context.Context, slot time.Time, report *Report) error {
@@ -112,13 +105,16 @@ func (d *Dispatcher) store(ctx context.Context, p *plan.Plan, report *Report) (*
 	return winner, err
 }
 
+// errNoConfig is in the chain of the error where nobody has pushed a configuration.
+var errNoConfig = errors.New("has none yet")
+
 func (d *Dispatcher) config(ctx context.Context) (*config.Config, []byte, error) {
 	text, found, err := d.Mailbox.Config(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the configuration: %w", err)
 	}
 	if !found {
-		return nil, nil, fmt.Errorf("reading the configuration: environment %q has none yet: push one with sweep config push", d.Environment)
+		return nil, nil, fmt.Errorf("reading the configuration: environment %q %w: push one with sweep config push", d.Environment, errNoConfig)
 	}
 	c, err := config.Parse(text)
 	if err != nil {
@@ -183,26 +179,4 @@ func entries(p *plan.Plan, as []plan.Assignment, state ledger.State, reason stri
 
 func keyOf(a *plan.Assignment) ledger.Key {
 	return ledger.Key{Source: a.Source, Probe: a.Probe, Part: a.Part}
-}
-
-// miss records slots that nobody served. Missed supersedes nothing, so a slot that has a header
-// keeps it; and a slot whose plan is stored was not missed, even if its header is not written yet.
-func (d *Dispatcher) miss(ctx context.Context, slots []time.Time, report *Report) error {
-	var faults []error
-	for _, slot := range slots {
-		slot = wire.Slot(slot)
-		header, _, _, err := d.Ledger.Sweep(ctx, slot)
-		planned := false
-		if err == nil && header.State == "" {
-			_, planned, err = d.Mailbox.ReadPlan(ctx, slot)
-		}
-		if err == nil && header.State == "" && !planned {
-			err = d.Ledger.AdvanceHeader(ctx, ledger.Header{Slot: slot, State: ledger.Missed, Reason: "the app was not running when the slot was due"})
-			report.Missed++
-		}
-		if err != nil {
-			faults = append(faults, fmt.Errorf("recording slot %q as missed: %w", wire.SlotName(slot), err))
-		}
-	}
-	return errors.Join(faults...)
 }
