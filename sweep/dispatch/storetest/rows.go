@@ -164,3 +164,13 @@ func (s *Store) PutProbers(_ context.Context, rs []wire.Registration) error {
 		}
 	})
 }
+
+// Unmark takes a mark away, as whoever recomputes does, and says whether it was there: "hour" or "day", the
+// source, and the hour (20060102T15) or day (20060102), with blanks between.
+func (s *Store) Unmark(mark string) (was bool) {
+	s.set(func() {
+		was = s.dirty[mark]
+		delete(s.dirty, mark)
+	})
+	return was
+}
