@@ -13,11 +13,11 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob"
 	"golang.org/x/sync/errgroup"
 
+	"isochrone/infra/local/simulated"
 	"isochrone/infra/local/stack"
 	"isochrone/prober/wire"
 	"isochrone/sweep/archive"
 	"isochrone/sweep/ingest"
-	"isochrone/sweep/plan"
 	"isochrone/sweep/tables"
 )
 
@@ -29,7 +29,7 @@ func offerDocument(begin time.Time, runs int, seed uint64) ([]byte, error) {
 		Provenance: wire.Provenance{ProberVersion: "bench"}}
 	d.Assignment = wire.AssignmentID(d.Environment, d.Slot, d.Source, d.Probe, 0)
 	for i := range runs {
-		run, err := measuredRun(plan.Run{Target: prober(i/2 + 1), Path: []string{"public", "peering"}[i%2], Address: "192.0.2.1:7700"}, spec, begin, random)
+		run, err := simulated.Run(d.Source, wire.AssignedRun{Target: prober(i/2 + 1), Path: []string{"public", "peering"}[i%2], Address: "192.0.2.1:7700"}, spec, begin, random)
 		if err != nil {
 			return nil, err
 		}
@@ -38,7 +38,7 @@ func offerDocument(begin time.Time, runs int, seed uint64) ([]byte, error) {
 	if err := d.Validate(); err != nil {
 		return nil, fmt.Errorf("making a document: %w", err)
 	}
-	return zip(d)
+	return simulated.Encode(&d)
 }
 
 // bareOffer writes what a round stored once more, with the SDK alone: a blob a document, and its rows

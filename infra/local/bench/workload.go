@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"compress/gzip"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"time"
 
+	"isochrone/infra/local/simulated"
 	"isochrone/prober/wire"
 	"isochrone/sweep/plan"
 )
@@ -41,7 +39,7 @@ func newWorkload(environment string, slot time.Time, n, count int, seed uint64) 
 			}
 			r := plan.Run{Target: prober(target), Path: "public", Address: fmt.Sprintf("192.0.2.%d:7700", target+1)}
 			a.Runs = append(a.Runs, r)
-			measured, err := measuredRun(r, spec, start, random)
+			measured, err := simulated.Run(a.Source, wire.AssignedRun{Target: r.Target, Path: r.Path, Address: r.Address}, spec, start, random)
 			if err != nil {
 				return workload{}, err
 			}
@@ -51,7 +49,7 @@ func newWorkload(environment string, slot time.Time, n, count int, seed uint64) 
 		if err := d.Validate(); err != nil {
 			return workload{}, fmt.Errorf("making a document: %w", err)
 		}
-		body, err := zip(d)
+		body, err := simulated.Encode(&d)
 		if err != nil {
 			return workload{}, err
 		}
@@ -63,35 +61,3 @@ func newWorkload(environment string, slot time.Time, n, count int, seed uint64) 
 }
 
 func prober(i int) string { return fmt.Sprintf("region-%02d", i) }
-
-func measuredRun(r plan.Run, spec wire.Spec, start time.Time, random *rand.Rand) (wire.Run, error) {
-	end := start.Add(spec.Span())
-	run := wire.Run{Target: r.Target, Path: r.Path, Kind: spec.Kind, Address: r.Address, PlannedStart: start, Start: &start, End: &end,
-		Counts: wire.Counts{Warmup: spec.Warmup, Sent: spec.Count, Received: spec.Count}, Timestamps: wire.TimestampsUser}
-	base := 2e6 + 2e8*random.Float64()
-	for i := range spec.Count {
-		due := int64(spec.Interval) * int64(i+spec.Warmup)
-		run.Samples.Sequence = append(run.Samples.Sequence, int64(i))
-		run.Samples.DueNS = append(run.Samples.DueNS, due)
-		run.Samples.SentNS = append(run.Samples.SentNS, due+random.Int64N(100_000))
-		run.Samples.RTTNS = append(run.Samples.RTTNS, int64(base*(1+0.02*random.ExpFloat64())))
-		run.Samples.ServerNS = append(run.Samples.ServerNS, 8_000+random.Int64N(10_000))
-		run.Samples.ClientNS = append(run.Samples.ClientNS, 30_000+random.Int64N(200_000))
-		run.Samples.Failure = append(run.Samples.Failure, "")
-	}
-	var err error
-	run.RTTHistogram, run.ExcessHistogram, err = wire.Histograms(run.Samples.RTTNS)
-	return run, err
-}
-
-func zip(d wire.Document) ([]byte, error) {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	if err := json.NewEncoder(z).Encode(d); err != nil {
-		return nil, fmt.Errorf("encoding a document: %w", err)
-	}
-	if err := z.Close(); err != nil {
-		return nil, fmt.Errorf("compressing a document: %w", err)
-	}
-	return b.Bytes(), nil
-}
