@@ -57,6 +57,10 @@ fuzz: ## every fuzz target for FUZZTIME (1m each), one after the other (ONLY=XML
 bench: $(NODE_STAMP) peers ## figures beside peers, as BENCH lines (ONLY=udp,tcp: some groups); takes about half an hour
 	go run ./infra/local/bench $(if $(ONLY),-only $(ONLY))
 
+.PHONY: scale
+scale: $(NODE_STAMP) ## what a sweep of 4 to 60 simulated probers costs the app, stage by stage, and a month of it (SIZES=4,15: some sizes); takes some minutes
+	@go run ./infra/local/scale $(if $(SIZES),-sizes $(SIZES))
+
 .PHONY: build
 build: ## the programs prober, sweep and local, into bin/
 	@mkdir -p bin/spool

@@ -86,7 +86,7 @@ func (b *bench) round(ctx context.Context, i int) (figures, error) {
 	if err != nil {
 		return figures{}, err
 	}
-	bare, err := b.readBack(ctx, environment, w)
+	again, err := b.readBack(ctx, environment, w)
 	if err != nil {
 		return figures{}, err
 	}
@@ -94,7 +94,7 @@ func (b *bench) round(ctx context.Context, i int) (figures, error) {
 	for _, peer := range []struct {
 		to  *float64
 		run func(context.Context) error
-	}{{&f.rows, bare.writeRows}, {&f.parquet, bare.encodeSamples}, {&f.rowsAndBlobs, bare.writeRowsAndBlobs}} {
+	}{{&f.rows, again.writeRows}, {&f.parquet, again.encodeSamples}, {&f.rowsAndBlobs, again.writeRowsAndBlobs}} {
 		began := time.Now()
 		if err := peer.run(ctx); err != nil {
 			return figures{}, err
