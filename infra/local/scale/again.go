@@ -111,11 +111,7 @@ func (r *rig) samplesAgain(ctx context.Context, to *azblob.Client, container str
 
 // rowsAgain writes the rows of a kind of table.
 func (r *rig) rowsAgain(ctx context.Context, through *proxy, kind string) (time.Duration, error) {
-	period := ""
-	if kind == "runs" || kind == "sweeps" {
-		period = r.slot.Format("200601")
-	}
-	rows, err := readTable(ctx, r.server.Account().ConnectionString, kind+environment+period)
+	rows, err := r.table(ctx, kind)
 	if err != nil {
 		return 0, err
 	}

@@ -86,19 +86,19 @@ func (s *scale) tables(all []size) {
 }
 
 func (s *scale) stagesTable(all []size) {
-	s.head(append([]string{"probers", "stage", "s", "processor s", "peak MB", "requests"}, append(kindNames[:], "MB in", "MB out")...)...)
+	s.head(append([]string{"probers", "stage", "s", "processor s", "emulator's", "peak MB", "requests"}, append(kindNames[:], "MB in", "MB out")...)...)
 	for _, z := range all {
 		for _, g := range stages {
 			last := g.of(z.round)
 			cells := []string{fmt.Sprint(z.probers), g.name, fmt.Sprintf("%.2f", z.median(func(o *round) float64 { return g.of(o).took.Seconds() }))}
-			processor, peak := fmt.Sprintf("%.2f", z.median(func(o *round) float64 { return g.of(o).processor.Seconds() })), fmt.Sprintf("%.0f", z.median(func(o *round) float64 { return g.of(o).peakMB }))
-			switch {
-			case last == &z.deliver:
-				processor, peak = "–", "–"
-			case last == &z.plan: // measured for the invocation as a whole
-				processor, peak = "with dispatch", "with dispatch"
+			switch last {
+			case &z.deliver, &z.plan: // the plan's is measured with dispatch: one invocation
+				cells = append(cells, "–", "–", "–")
+			default:
+				cells = append(cells, fmt.Sprintf("%.2f", z.median(func(o *round) float64 { return g.of(o).processor.Seconds() })),
+					fmt.Sprintf("%.2f", z.median(func(o *round) float64 { return g.of(o).emulator.Seconds() })), fmt.Sprintf("%.0f", z.median(func(o *round) float64 { return g.of(o).peakMB })))
 			}
-			cells = append(cells, processor, peak, fmt.Sprint(last.requests()))
+			cells = append(cells, fmt.Sprint(last.requests()))
 			for _, n := range last.count {
 				cells = append(cells, fmt.Sprint(n))
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"isochrone/infra/local/azurite"
+	"isochrone/infra/local/bare"
 	"isochrone/infra/local/functionshost"
 	"isochrone/infra/local/simulated"
 	"isochrone/prober/wire/account"
@@ -32,11 +33,12 @@ type rig struct {
 	probers []*simulated.Prober
 	blobs   *archive.Store // past the proxies
 	rows    *tables.Store
-	slot    time.Time // of the sweep
+	slot    time.Time            // of the sweep
+	read    map[string]bare.Rows // of the large tables, once
 }
 
 func (s *scale) newRig(ctx context.Context, n int, seed uint64) (_ *rig, err error) {
-	r := &rig{watch: newWatch()}
+	r := &rig{watch: newWatch(), read: map[string]bare.Rows{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.stop())
@@ -106,8 +108,10 @@ func (r *rig) stop() (err error) {
 
 // stage is what a part of a sweep took.
 type stage struct {
-	took, processor time.Duration
-	peakMB          float64 // of the handler
+	took      time.Duration
+	processor time.Duration // of the handler
+	emulator  time.Duration // the storage emulator's processor time, which Azure does not charge
+	peakMB    float64       // of the handler
 	usage
 }
 
@@ -117,7 +121,7 @@ func (r *rig) invoke(ctx context.Context, function string) (out stage, requests 
 	if err := resetPeak(pid); err != nil {
 		return out, nil, err
 	}
-	before, err := processorTime(pid)
+	before, storageBefore, err := r.processorTimes(pid)
 	if err != nil {
 		return out, nil, err
 	}
@@ -128,15 +132,23 @@ func (r *rig) invoke(ctx context.Context, function string) (out stage, requests 
 	if out.took, err = r.watch.wait(ctx, function); err != nil {
 		return out, nil, err
 	}
-	after, err := processorTime(pid)
+	after, storageAfter, err := r.processorTimes(pid)
 	if err != nil {
 		return out, nil, err
 	}
-	out.processor = after - before
+	out.processor, out.emulator = after-before, storageAfter-storageBefore
 	if out.peakMB, err = peakMB(pid); err != nil {
 		return out, nil, err
 	}
 	requests = r.app.take()
 	out.usage = sum(requests)
 	return out, requests, nil
+}
+
+func (r *rig) processorTimes(handler int) (app, storage time.Duration, err error) {
+	if app, err = processorTime(handler); err != nil {
+		return 0, 0, err
+	}
+	storage, err = processorTime(r.server.PID())
+	return app, storage, err
 }

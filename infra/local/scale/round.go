@@ -27,7 +27,7 @@ type round struct {
 	plan, dispatch, ingest     stage
 	idle                       stage // an Ingest that finds nothing to do, the sweep being open
 	rollup                     stage // of the sweep's hour, and the first profiles
-	deliver                    stage // by the probers; their registration and polls included
+	deliver                    stage // by the probers, and one poll of each
 	stored                     stored
 	bare                       bareTimes
 }
@@ -40,16 +40,18 @@ func (s *scale) round(ctx context.Context, n int, seed uint64) (out round, err e
 		return out, err
 	}
 	defer func() { err = errors.Join(err, r.stop()) }()
-	if err := eachOf(ctx, r.probers, func(ctx context.Context, p *simulated.Prober) error { return p.Register(ctx, time.Now()) }); err != nil {
+	if err := r.begin(ctx); err != nil {
 		return out, err
 	}
 	if err := out.sweep(ctx, r); err != nil {
 		return out, err
 	}
+	s.say("   planned and dispatched in %.2f s", (out.plan.took + out.dispatch.took).Seconds())
 	deliveries, err := out.measure(ctx, r)
 	if err != nil {
 		return out, err
 	}
+	s.say("   %d documents, %s MB, delivered in %.2f s", len(deliveries), megabytes(float64(out.deliver.in)), out.deliver.took.Seconds())
 	for _, step := range []struct {
 		function string
 		to       *stage
@@ -57,6 +59,7 @@ func (s *scale) round(ctx context.Context, n int, seed uint64) (out round, err e
 		if *step.to, _, err = r.invoke(ctx, step.function); err != nil {
 			return out, err
 		}
+		s.say("   %s took %.2f s", step.function, step.to.took.Seconds())
 		if step.to != &out.ingest {
 			continue
 		}
@@ -69,6 +72,18 @@ func (s *scale) round(ctx context.Context, n int, seed uint64) (out round, err e
 	}
 	out.bare, err = s.again(ctx, r, deliveries)
 	return out, err
+}
+
+// begin has the probers register, and the app open its stores: a first start is not what is measured.
+func (r *rig) begin(ctx context.Context) error {
+	if err := eachOf(ctx, r.probers, func(ctx context.Context, p *simulated.Prober) error { return p.Register(ctx, time.Now()) }); err != nil {
+		return err
+	}
+	if _, _, err := r.invoke(ctx, "Ingest"); err != nil {
+		return err
+	}
+	r.outside.take()
+	return nil
 }
 
 // sweep has the slot planned and dispatched. What comes up to the storing of the plan is planning.

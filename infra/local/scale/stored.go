@@ -39,12 +39,11 @@ func (o *round) check(ctx context.Context, r *rig, deliveries []simulated.Delive
 			runs += e.Runs
 		}
 	}
-	account := r.server.Account()
-	rows, err := readTable(ctx, account.ConnectionString, "runs"+environment+r.slot.Format("200601"))
+	rows, err := r.table(ctx, "runs")
 	if err != nil {
 		return err
 	}
-	latest, err := readTable(ctx, account.ConnectionString, "latest"+environment)
+	latest, err := r.table(ctx, "latest")
 	if err != nil {
 		return err
 	}
@@ -84,22 +83,34 @@ func (o *round) check(ctx context.Context, r *rig, deliveries []simulated.Delive
 	return nil
 }
 
-func readTable(ctx context.Context, connection, name string) (bare.Rows, error) {
-	service, err := aztables.NewServiceClientFromConnectionString(connection, nil)
+// periods are what the names of the tables that have a period end in.
+var periods = map[string]string{"runs": "200601", "sweeps": "200601", "hours": "2006"}
+
+// table reads a table. Those that only ingesting writes are read once.
+func (r *rig) table(ctx context.Context, kind string) (bare.Rows, error) {
+	if rows, ok := r.read[kind]; ok {
+		return rows, nil
+	}
+	service, err := aztables.NewServiceClientFromConnectionString(r.server.Account().ConnectionString, nil)
 	if err != nil {
 		return nil, fmt.Errorf("opening the tables: %w", err)
 	}
-	return bare.ReadRows(ctx, service.NewClient(name))
+	name := kind + environment
+	if form, ok := periods[kind]; ok {
+		name += r.slot.Format(form)
+	}
+	rows, err := bare.ReadRows(ctx, service.NewClient(name))
+	if err == nil && (kind == "runs" || kind == "latest") {
+		r.read[kind] = rows
+	}
+	return rows, err
 }
 
 // stored adds up what lies in storage.
 func (r *rig) stored(ctx context.Context) (out stored, err error) {
 	out = stored{tables: map[string]int64{}, blobs: map[string]int64{}}
-	connection := r.server.Account().ConnectionString
-	for _, t := range []struct{ kind, period string }{
-		{"runs", r.slot.Format("200601")}, {"latest", ""}, {"sweeps", r.slot.Format("200601")}, {"dirty", ""}, {"probers", ""}, {"hours", r.slot.Format("2006")}, {"profiles", ""},
-	} {
-		rows, err := readTable(ctx, connection, t.kind+environment+t.period)
+	for _, kind := range []string{"runs", "latest", "sweeps", "dirty", "probers", "hours", "profiles"} {
+		rows, err := r.table(ctx, kind)
 		if err != nil {
 			return out, err
 		}
@@ -109,11 +120,11 @@ func (r *rig) stored(ctx context.Context) (out stored, err error) {
 				if err != nil {
 					return out, err
 				}
-				out.tables[t.kind] += n
+				out.tables[kind] += n
 			}
 		}
 	}
-	client, err := azblob.NewClientFromConnectionString(connection, nil)
+	client, err := azblob.NewClientFromConnectionString(r.server.Account().ConnectionString, nil)
 	if err != nil {
 		return out, fmt.Errorf("opening the blobs: %w", err)
 	}
