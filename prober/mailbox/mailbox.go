@@ -60,7 +60,7 @@ func Open(a account.Account, environment, prober string, transport policy.Transp
 	}
 	options := &container.ClientOptions{ClientOptions: azcore.ClientOptions{
 		Retry:     policy.RetryOptions{MaxRetries: -1},
-		Transport: transport,
+		Transport: transport, PerCallPolicies: []policy.Policy{account.Discreet},
 	}}
 	m := &Mailbox{environment: environment, prober: prober}
 	for _, c := range []struct {

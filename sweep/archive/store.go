@@ -55,7 +55,7 @@ func open(a account.Account, environment string, set settings) (*Store, error) {
 	if err := wire.ValidateEnvironment(environment); err != nil {
 		return nil, fmt.Errorf("opening the archive: %w", err)
 	}
-	o := &azblob.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: set.transport, Retry: set.retry}}
+	o := &azblob.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: set.transport, Retry: set.retry, PerCallPolicies: []policy.Policy{account.Discreet}}}
 	client, err := connect(a, o)
 	if err != nil {
 		return nil, fmt.Errorf("opening the archive of environment %q: %w", environment, err)

@@ -41,6 +41,9 @@ func FromEnv(getenv func(string) string) (Account, error) {
 	case a.Name != "" && !nameForm.MatchString(a.Name):
 		return Account{}, fmt.Errorf("%s: %q is not a storage account's name (3 to 24 lower-case letters and digits)", EnvAccountName, a.Name)
 	}
+	if err := checkEndpoints(a.ConnectionString); err != nil {
+		return Account{}, err
+	}
 	return a, nil
 }
 

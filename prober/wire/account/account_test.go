@@ -15,6 +15,10 @@ func TestSettingsOfAnAccount(t *testing.T) {
 		{"neither", "", "", "no storage account: set ISOCHRONE_STORAGE_CONNECTION_STRING"},
 		{"both", "AccountName=x", "isochrone1", "keep one"},
 		{"the shortcut", "UseDevelopmentStorage=true", "", "write the whole connection string"},
+		{"endpoints", "AccountName=x;BlobEndpoint=http://127.0.0.1:1/x;TableEndpoint=https://x.table.core.windows.net;", "", ""},
+		{"an endpoint that is none", "AccountName=x;BlobEndpoint=http://127.0.0.1:port/x", "", "BlobEndpoint is not a URL"},
+		{"an endpoint without a scheme", "AccountName=x;TableEndpoint=x.table.core.windows.net", "", "TableEndpoint is not a URL"},
+		{"an endpoint with a signature", "AccountName=x;BlobEndpoint=https://x.blob.core.windows.net?sig=SECRET", "", "belongs into SharedAccessSignature"},
 		{"a name that leads elsewhere", "", "evil.example.com/", "is not a storage account's name"},
 		{"a name with capitals", "", "Isochrone", "is not a storage account's name"},
 	} {
