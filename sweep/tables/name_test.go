@@ -37,6 +37,52 @@ func TestKeysAreThoseOfFormats(t *testing.T) {
 	}
 }
 
+// Table names have no separators: kind, environment and digits run into one another. No two of
+// them may give one name, whatever the environment is called and whenever the time is.
+func TestNoTwoTablesHaveOneName(t *testing.T) {
+	kinds := []string{latestTable, dirtyTable, probersTable, profilesTable, runsTables, sweepsTables, hoursTables}
+	for _, a := range kinds {
+		for _, b := range kinds {
+			if a != b && strings.HasPrefix(a, b) {
+				t.Errorf("kind %q begins kind %q: with an environment that goes on alike their names are one", b, a)
+			}
+		}
+	}
+	rnd := rand.New(rand.NewPCG(5, 6))
+	environments := []string{"te", "test", "test1", "test2026", "test202611", "prod", "pro", "prodiles", "bers", "runs", "run", "dev", "dev1", "dev2", "dev120", "hours"}
+	for range 300 {
+		e := environments[rnd.IntN(len(environments))]
+		if e += strings.Repeat("20261"[rnd.IntN(5):][:1], rnd.IntN(4)); wire.ValidateEnvironment(e) == nil {
+			environments = append(environments, e)
+		}
+	}
+	type table struct{ kind, environment, digits string }
+	whose := map[string]table{}
+	for _, e := range environments {
+		s := &Store{environment: e}
+		for range 200 {
+			at := time.Date(rnd.IntN(2500), time.Month(1+rnd.IntN(12)), 1, 0, 0, 0, 0, time.UTC)
+			if rnd.IntN(4) == 0 {
+				at = time.Date(rnd.IntN(500000)-1000, time.Month(1+rnd.IntN(12)), 1, 0, 0, 0, 0, time.UTC)
+			}
+			month, year := fourDigits(at).Format(monthForm), fourDigits(at).Format(yearForm)
+			for name, is := range map[string]table{
+				s.name(latestTable): {latestTable, e, ""}, s.name(dirtyTable): {dirtyTable, e, ""}, s.name(probersTable): {probersTable, e, ""},
+				s.name(profilesTable): {profilesTable, e, ""}, s.monthName(runsTables, at): {runsTables, e, month},
+				s.monthName(sweepsTables, at): {sweepsTables, e, month}, s.yearName(hoursTables, at): {hoursTables, e, year},
+			} {
+				if was, known := whose[name]; known && was != is {
+					t.Fatalf("table %q is %+v and %+v", name, was, is)
+				}
+				whose[name] = is
+				if len(name) > 63 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+					t.Fatalf("table %q: the service takes 63 letters and digits", name)
+				}
+			}
+		}
+	}
+}
+
 func TestKeysThatCannotBeAreRefused(t *testing.T) {
 	good := seriesOf("test", "westeurope", "eastus")
 	for name, spoil := range map[string]func(*wire.Series, *time.Time){
