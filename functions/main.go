@@ -72,6 +72,7 @@ func serve(ctx context.Context, a *app) error {
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    256 << 10, // of a caller's own, beside what front end and host add
 		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
 	}
 	a.log.Info("ready", "address", listener.Addr().String(), "version", version, "environment", a.settings.Environment)

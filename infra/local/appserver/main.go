@@ -63,7 +63,7 @@ func (s *server) serve(ctx context.Context, address string, stdout io.Writer) er
 	if err != nil {
 		return fmt.Errorf("listening at %q: %w", address, err)
 	}
-	web := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
+	web := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
 	defer context.AfterFunc(ctx, func() { _ = web.Close() })()
 	if _, err := fmt.Fprintf(stdout, "listening at http://%s/\n", l.Addr()); err != nil {
 		return errors.Join(fmt.Errorf("saying where it listens: %w", err), l.Close())

@@ -64,7 +64,7 @@ func Start(ctx context.Context, o Options) (*Cloud, error) {
 	c := &Cloud{Account: azurite.AccountName, azurite: storage, table: table, ended: make(chan struct{}), address: listener.Addr().String(), roots: ca.Roots}
 	c.tokens = &tokens{secret: Secret, ended: c.ended, behaviours: map[string]Behaviour{}}
 	way := &tunnel{tokens: c.tokens, to: map[string]string{blobs + ":443": host(storage.BlobURL), tables + ":443": table.address}}
-	c.server = &http.Server{Handler: way, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: time.Minute}
+	c.server = &http.Server{Handler: way, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
 	go func() { _ = c.server.Serve(listener) }() // ends with Close
 	return c, nil
 }

@@ -67,7 +67,7 @@ func newFront(a authority, public, endpoint string) (*front, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening: %w", err)
 	}
-	f := &front{address: listener.Addr().String(), server: &http.Server{Handler: handler, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: time.Minute,
+	f := &front{address: listener.Addr().String(), server: &http.Server{Handler: handler, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}}}
 	go func() { _ = f.server.ServeTLS(listener, "", "") }() // ends with Close
 	return f, nil

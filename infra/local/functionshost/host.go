@@ -197,7 +197,7 @@ func (h *Host) begin(a *app, o *Options, v *invoker, store *storage, listener ne
 		h.background.begin(func() { t.run(listening, invoking) })
 	}
 	settling.Wait() // as in the host, listeners have started before anybody can ask for anything
-	h.server = &http.Server{Handler: f, ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
+	h.server = &http.Server{Handler: f, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: log.New(io.Discard, "", 0)}
 	go func() {
 		if err := h.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			o.Log.Error("Serving HTTP failed", "error", err)

@@ -24,7 +24,7 @@ func (s *Stack) serve(service Service) error {
 	if err != nil {
 		return fmt.Errorf("starting service %q: %w", service.Name, err)
 	}
-	server := &http.Server{Handler: service.Handler, ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: service.Handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
 	s.services = append(s.services, server)
 	go func() { _ = server.Serve(l) }() // until stopNetwork closes it
 	return nil

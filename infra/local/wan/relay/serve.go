@@ -41,5 +41,5 @@ func answer(ask func(filter) (any, error)) http.HandlerFunc {
 }
 
 func newServer(e *engine, s []statistics) *http.Server {
-	return &http.Server{Handler: handler(e, s), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 1 << 16}
+	return &http.Server{Handler: handler(e, s), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16}
 }
