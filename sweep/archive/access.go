@@ -15,7 +15,7 @@ import (
 func (s *Store) containers() []string {
 	return []string{
 		wire.ProbersContainer(s.environment), wire.AssignmentsContainer(s.environment), s.inboxContainer(),
-		s.configContainer(), s.rawContainer(), s.quarantineContainer(),
+		s.configContainer(), s.rawContainer(), s.quarantineContainer(), s.lakeContainer(),
 	}
 }
 

@@ -1,16 +1,13 @@
 package archive
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/parquet-go/parquet-go"
-
-	"isochrone/prober/wire"
+	"time"
 )
 
 // SampleMerge makes the lake file of one source, day and probe. It takes some 60 MB of memory whatever the
@@ -21,55 +18,78 @@ type SampleMerge struct {
 	spill    spill
 	writer   segmentWriter
 	segments []segment
-	runs     map[runKey]bool // of the raw files
-	inputs   []LakeInput
+	inputs   []mergeInput
 	sum      SampleSum
+}
+
+// mergeInput is an input with its list of runs.
+type mergeInput struct {
+	LakeInput
+	runs []runName
 }
 
 // NewSampleMerge begins a merge; what does not fit in memory goes into the folder, the system's for
 // temporary files if it is empty.
 func NewSampleMerge(probe, folder string) *SampleMerge {
-	return &SampleMerge{probe: probe, words: newDictionary(), spill: spill{folder: folder}, runs: map[runKey]bool{}}
+	return &SampleMerge{probe: probe, words: newDictionary(), spill: spill{folder: folder}}
 }
 
-// Add takes in the rows of the merge's probe of a raw file.
+// Add takes in a raw file, which must be of the merge's probe.
 func (m *SampleMerge) Add(id, md5 string, f *SampleFile) error {
-	for _, r := range f.Runs {
-		if r.Probe == m.probe {
-			m.runs[runKey{m.words.number([]byte(r.Target)), m.words.number([]byte(r.Path)), r.Slot.UnixMicro()}] = true
-		}
+	probe, err := f.Probe()
+	if err == nil && probe != m.probe {
+		err = fmt.Errorf("%w: it is of probe %q: want %q", ErrRefused, probe, m.probe)
+	}
+	if err != nil {
+		return fmt.Errorf("merging raw samples %q: %w", id, err)
 	}
 	sum, err := m.take(f, nil)
 	if err != nil {
 		return fmt.Errorf("merging raw samples %q: %w", id, err)
 	}
-	m.inputs = append(m.inputs, LakeInput{id, md5, sum})
+	in := mergeInput{LakeInput: LakeInput{ID: id, MD5: md5, Slot: f.Runs[0].Slot.UTC().Format(time.RFC3339), SampleSum: sum}}
+	for _, r := range f.Runs {
+		in.runs = append(in.runs, runName{r.Target, r.Path})
+	}
+	slices.SortFunc(in.runs, compareRuns)
+	m.inputs = append(m.inputs, in)
 	m.sum = m.sum.Plus(sum)
 	return nil
 }
 
-// Keep takes in what the lake file has of inputs whose raw files are gone: the rows of all runs that no
-// file lists that was added. It is called after all Adds. An error says that the lake file does not have
-// what its footer says of these inputs.
+// Keep takes in what a lake file has of some of its inputs, whose raw files are gone. An error says that it
+// does not have what its footer says of these.
 func (m *SampleMerge) Keep(f *SampleFile, inputs []LakeInput) error {
 	var want SampleSum
+	only := map[runKey]bool{}
 	for _, in := range inputs {
 		want = want.Plus(in.SampleSum)
+		slot, err := time.Parse(time.RFC3339, in.Slot)
+		if err != nil {
+			return fmt.Errorf("merging the lake's samples: input %q: %w", in.ID, err)
+		}
+		for _, r := range f.runs[in.Runs] {
+			only[runKey{m.words.number([]byte(r.Target)), m.words.number([]byte(r.Path)), slot.UnixMicro()}] = true
+		}
+		m.inputs = append(m.inputs, mergeInput{in, f.runs[in.Runs]})
 	}
-	sum, err := m.take(f, m.runs)
+	sum, err := m.take(f, only)
 	if err != nil {
 		return fmt.Errorf("merging the lake's samples: %w", err)
 	}
 	if sum != want {
 		return fmt.Errorf("merging the lake's samples: of the %d files that are gone it has %+v: want %+v", len(inputs), sum, want)
 	}
-	m.inputs = append(m.inputs, inputs...)
 	m.sum = m.sum.Plus(sum)
 	return nil
 }
 
-// take appends the rows of a file, without those of some runs, as sorted segments.
-func (m *SampleMerge) take(f *SampleFile, without map[runKey]bool) (sum SampleSum, err error) {
+func compareRuns(a, b runName) int {
+	return cmp.Or(strings.Compare(a.Target, b.Target), strings.Compare(a.Path, b.Path))
+}
+
+// take appends the rows of a file, all or those of some runs, as sorted segments.
+func (m *SampleMerge) take(f *SampleFile, only map[runKey]bool) (sum SampleSum, err error) {
 	var last lakeRow
 	m.writer.start(&m.spill)
 	end := func() error {
@@ -80,7 +100,7 @@ func (m *SampleMerge) take(f *SampleFile, without map[runKey]bool) (sum SampleSu
 		return err
 	}
 	err = f.each(m.words, m.probe, func(r *lakeRow) error {
-		if without[runKey{r.target, r.path, r.numbers[atSlot]}] {
+		if only != nil && !only[runKey{r.target, r.path, r.numbers[atSlot]}] {
 			return nil
 		}
 		// Files are sorted but for what older encoders, or ties, left otherwise.
@@ -100,10 +120,22 @@ func (m *SampleMerge) take(f *SampleFile, without map[runKey]bool) (sum SampleSu
 	return sum, end()
 }
 
-// Inputs are what was taken in, by their IDs.
-func (m *SampleMerge) Inputs() []LakeInput {
-	slices.SortFunc(m.inputs, func(a, b LakeInput) int { return strings.Compare(a.ID, b.ID) })
-	return m.inputs
+// Inputs are what was taken in, by their IDs, as the footer has them.
+func (m *SampleMerge) Inputs() []LakeInput { return m.footer().Files }
+
+func (m *SampleMerge) footer() (out lakeInputs) {
+	for i := range m.inputs {
+		out.Runs = append(out.Runs, m.inputs[i].runs)
+	}
+	order := func(a, b []runName) int { return slices.CompareFunc(a, b, compareRuns) }
+	slices.SortFunc(out.Runs, order)
+	out.Runs = slices.CompactFunc(out.Runs, func(a, b []runName) bool { return order(a, b) == 0 })
+	for _, in := range m.inputs {
+		in.Runs, _ = slices.BinarySearchFunc(out.Runs, in.runs, order)
+		out.Files = append(out.Files, in.LakeInput)
+	}
+	slices.SortFunc(out.Files, func(a, b LakeInput) int { return strings.Compare(a.ID, b.ID) })
+	return out
 }
 
 // Sum is that of all rows.
@@ -118,7 +150,7 @@ const cursorMemory = 64 << 20
 // Write writes the lake file: sorted by target, path and time, the same rows and inputs giving the same
 // bytes.
 func (m *SampleMerge) Write(to io.Writer) error {
-	inputs, err := json.Marshal(m.Inputs())
+	inputs, err := json.Marshal(m.footer())
 	if err != nil {
 		return fmt.Errorf("writing the lake's samples: %w", err)
 	}
@@ -188,89 +220,4 @@ func (h *cursorHeap) down(i int) {
 		h.cursors[i], h.cursors[least] = h.cursors[least], h.cursors[i]
 		i = least
 	}
-}
-
-// lakeWriter writes rows column by column, a row group at a time: rows as structs with pointers take
-// several times as long.
-type lakeWriter struct {
-	w       *parquet.GenericWriter[LakeSample]
-	words   *dictionary
-	columns [][]parquet.Value
-	n       int
-}
-
-func newLakeWriter(to io.Writer, words *dictionary, inputs string) *lakeWriter {
-	w := &lakeWriter{words: words, w: parquet.NewGenericWriter[LakeSample](to,
-		parquet.CreatedBy("isochrone", strconv.Itoa(LakeVersion), "lake"), // never the library's version: the bytes would change with it
-		parquet.Compression(&parquet.Zstd),
-		parquet.DataPageVersion(1),
-		parquet.MaxRowsPerRowGroup(maxRowsPerRowGroup),
-		parquet.SortingWriterConfig(parquet.SortingColumns(parquet.Ascending("target"), parquet.Ascending("path"), parquet.Ascending("time"))),
-		parquet.KeyValueMetadata(MetaLakeVersion, strconv.Itoa(LakeVersion)),
-		parquet.KeyValueMetadata(MetaInputs, inputs),
-	)}
-	w.columns = make([][]parquet.Value, len(w.w.ColumnWriters()))
-	return w
-}
-
-func (w *lakeWriter) text(column int, number uint32, definition int) {
-	v := parquet.ValueOf(w.words.texts[number]).Level(0, definition, column)
-	w.columns[column] = append(w.columns[column], v)
-}
-
-func (w *lakeWriter) add(r *lakeRow) error {
-	w.text(0, r.target, 0)
-	w.text(1, r.path, 0)
-	for i, v := range r.numbers {
-		column, value := 2+i, parquet.Value{}
-		switch {
-		case i < lakeRequired:
-			value = parquet.Int64Value(v).Level(0, 0, column)
-		case v != wire.Null:
-			value = parquet.Int64Value(v).Level(0, 1, column)
-		default:
-			value = parquet.NullValue().Level(0, 0, column)
-		}
-		w.columns[column] = append(w.columns[column], value)
-	}
-	const failure = 2 + numberColumns
-	if r.failure != 0 {
-		w.text(failure, r.failure, 1)
-	} else {
-		w.columns[failure] = append(w.columns[failure], parquet.NullValue().Level(0, 0, failure))
-	}
-	w.n++
-	if w.n%valuesAtOnce != 0 {
-		return nil
-	}
-	if err := w.values(); err != nil {
-		return err
-	}
-	if w.n%maxRowsPerRowGroup != 0 {
-		return nil
-	}
-	return w.w.Flush()
-}
-
-// valuesAtOnce is how many rows are gathered before they are handed over; row groups are a multiple of it.
-const valuesAtOnce = 4 << 10
-
-func (w *lakeWriter) values() error {
-	for i, c := range w.w.ColumnWriters() {
-		if len(w.columns[i]) == 0 {
-			continue
-		}
-		if _, err := c.WriteRowValues(w.columns[i]); err != nil {
-			return err
-		}
-		w.columns[i] = w.columns[i][:0]
-	}
-	return nil
-}
-
-func (w *lakeWriter) close() error {
-	if err := w.values(); err != nil {
-		return err
-	}
-	return w.w.Close()
 }

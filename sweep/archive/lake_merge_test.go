@@ -163,15 +163,41 @@ func TestARewriteKeepsWhatRawFilesAreGone(t *testing.T) {
 		addRaw(t, m, ids[i], files[ids[i]])
 	}
 	must(t, m.Keep(old, old.Inputs[1:]))
+	if len(m.Inputs()) != 10 {
+		t.Errorf("%d inputs", len(m.Inputs()))
+	}
 	if !bytes.Equal(mergeAll(t, files, ids), lakeOf(t, m)) {
 		t.Error("the file is not what all raw files give")
 	}
-	m = NewSampleMerge("tcp-64", t.TempDir())
-	addRaw(t, m, ids[0], files[ids[0]])
-	if err := m.Keep(old, old.Inputs[2:]); err == nil {
-		t.Error("a lake file with more than its inputs is kept")
+}
+
+// Rows that are not what the footer says of them are not taken over.
+func TestALakeFileThatIsNotAsItsFooterSaysIsNotKept(t *testing.T) {
+	files := dayFiles(t, 3, 150)
+	old := openLake(t, mergeAll(t, files, idsOf(files)))
+	old.Inputs[1].Hash++
+	m := NewSampleMerge("tcp-64", t.TempDir())
+	if err := m.Keep(old, old.Inputs[:1]); err != nil {
+		t.Error(err)
+	}
+	if err := m.Keep(old, old.Inputs[1:]); err == nil {
+		t.Error("it is kept")
 	}
 	must(t, m.Close())
+}
+
+// An assignment that comes again with other runs leaves none of its old ones.
+func TestARewriteDropsRunsThatAnInputNoLongerHas(t *testing.T) {
+	files := dayFiles(t, 4, 60)
+	ids := idsOf(files)
+	old := openLake(t, mergeAll(t, files, ids))
+	files[ids[2]], _ = encode(t, resultsAt(slot0.Add(20*time.Minute), 62)[1:]) // without northeurope
+	m := NewSampleMerge("tcp-64", t.TempDir())
+	addRaw(t, m, ids[2], files[ids[2]])
+	must(t, m.Keep(old, []LakeInput{old.Inputs[0], old.Inputs[1], old.Inputs[3]}))
+	if got := lakeOf(t, m); !bytes.Equal(got, mergeAll(t, files, ids)) || len(openLake(t, got).runs) != 2 {
+		t.Error("the file is not what all raw files give")
+	}
 }
 
 func TestASumSeesWhatIsAltered(t *testing.T) {

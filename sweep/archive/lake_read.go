@@ -24,6 +24,9 @@ type LakeInput struct {
 	ID string `json:"id"`
 	// MD5 is that of its bytes, in hexadecimal.
 	MD5 string `json:"md5"`
+	// Slot is that of its runs, RFC 3339, and Runs says which of the footer's lists their targets and paths are.
+	Slot string `json:"slot"`
+	Runs int    `json:"runs"`
 	// SampleSum is that of its rows of the lake file's probe.
 	SampleSum
 }
@@ -37,6 +40,20 @@ type SampleFile struct {
 	Runs []SampleRun
 	// Inputs are what a lake file was made of, by their IDs.
 	Inputs []LakeInput
+	runs   [][]runName // the lists of the inputs
+}
+
+// lakeInputs is MetaInputs. Nearly all files of a probe have the same runs but for the slot, so a list is
+// there once.
+type lakeInputs struct {
+	Runs  [][]runName `json:"runs"`
+	Files []LakeInput `json:"files"`
+}
+
+// runName is a run of a known slot and probe.
+type runName struct {
+	Target string `json:"target"`
+	Path   string `json:"path"`
 }
 
 // SampleRun is a run that a raw file lists.
@@ -73,14 +90,18 @@ func OpenRawSamples(r io.ReaderAt, size int64) (*SampleFile, error) {
 	return f, nil
 }
 
-// Probes are the probes of a raw file's runs.
-func (f *SampleFile) Probes() (out []string) {
+// Probe is that of a raw file's runs: an assignment has one, and one slot. It is empty where there are no runs.
+func (f *SampleFile) Probe() (probe string, err error) {
 	for _, r := range f.Runs {
-		if !slices.Contains(out, r.Probe) {
-			out = append(out, r.Probe)
+		if first := f.Runs[0]; r.Probe != first.Probe || !r.Slot.Equal(first.Slot) {
+			return "", fmt.Errorf("reading samples: %w: runs of %q at %s and of %q at %s in one file", ErrRefused, first.Probe, first.Slot, r.Probe, r.Slot)
 		}
+		probe = r.Probe
 	}
-	return out
+	if probe == "" && f.Rows > 0 {
+		return "", fmt.Errorf("reading samples: %w: %d rows of no run", ErrRefused, f.Rows)
+	}
+	return probe, nil
 }
 
 // OpenLakeSamples reads the footer of a lake file. A damaged file is an error.
@@ -90,9 +111,16 @@ func OpenLakeSamples(r io.ReaderAt, size int64) (*SampleFile, error) {
 		return nil, err
 	}
 	text, _ := f.file.Lookup(MetaInputs)
-	if err := json.Unmarshal([]byte(text), &f.Inputs); err != nil {
+	var inputs lakeInputs
+	if err := json.Unmarshal([]byte(text), &inputs); err != nil {
 		return nil, fmt.Errorf("reading samples: their inputs: %w", err)
 	}
+	for _, in := range inputs.Files {
+		if in.Runs < 0 || in.Runs >= len(inputs.Runs) {
+			return nil, fmt.Errorf("reading samples: input %q has list %d of %d", in.ID, in.Runs, len(inputs.Runs))
+		}
+	}
+	f.Inputs, f.runs = inputs.Files, inputs.Runs
 	return f, nil
 }
 

@@ -26,7 +26,16 @@ type HourMark struct {
 
 // HourMarks lists the marked hours, by source, and oldest first within one.
 func (s *Store) HourMarks(ctx context.Context) (out []HourMark, err error) {
-	for body, err := range s.scan(ctx, s.name(dirtyTable), keyRange{partition: hourPartition}.filter(), 0, namesOf(dirtyFields)...) {
+	err = s.eachMark(ctx, hourPartition, func(m mark, etag string) { out = append(out, HourMark{m.Source, m.Begin, etag}) })
+	if err != nil {
+		return nil, fmt.Errorf("listing the marked hours: %w", err)
+	}
+	return out, nil
+}
+
+// eachMark reads the marks of a partition in the order of their keys.
+func (s *Store) eachMark(ctx context.Context, partition string, take func(m mark, etag string)) error {
+	for body, err := range s.scan(ctx, s.name(dirtyTable), keyRange{partition: partition}.filter(), 0, namesOf(dirtyFields)...) {
 		var m mark
 		var key struct {
 			ETag azcore.ETag `json:"odata.etag"`
@@ -38,25 +47,32 @@ func (s *Store) HourMarks(ctx context.Context) (out []HourMark, err error) {
 			err = json.Unmarshal(body, &key)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("listing the marked hours: %w", err)
+			return err
 		}
-		out = append(out, HourMark{m.Source, m.Begin, string(key.ETag)})
+		take(m, string(key.ETag))
 	}
-	return out, nil
+	return nil
 }
 
 // ClearHour takes a mark away as it was read. One that was set again since stays, which is no fault;
 // gone says that there is none any more: somebody else took it away.
 func (s *Store) ClearHour(ctx context.Context, m HourMark) (gone bool, err error) {
 	partition, row, err := hourMarkKey(m.Source, m.Begin)
-	if err == nil && m.ETag == "" {
-		err = fmt.Errorf("%w: it was not read", ErrRefused)
-	}
 	if err != nil {
 		return false, fmt.Errorf("clearing the mark of an hour: %w", err)
 	}
+	if gone, err = s.clearMark(ctx, partition, row, m.ETag); err != nil {
+		return false, fmt.Errorf("clearing the mark of hour %q: %w", row, err)
+	}
+	return gone, nil
+}
+
+func (s *Store) clearMark(ctx context.Context, partition, row, etag string) (gone bool, err error) {
+	if etag == "" {
+		return false, fmt.Errorf("%w: it was not read", ErrRefused)
+	}
 	err = s.retry(ctx, func(ctx context.Context) error {
-		_, err := s.service.NewClient(s.name(dirtyTable)).DeleteEntity(ctx, partition, row, &aztables.DeleteEntityOptions{IfMatch: to.Ptr(azcore.ETag(m.ETag))})
+		_, err := s.service.NewClient(s.name(dirtyTable)).DeleteEntity(ctx, partition, row, &aztables.DeleteEntityOptions{IfMatch: to.Ptr(azcore.ETag(etag))})
 		return err
 	})
 	switch f := readFault(err); {
@@ -67,7 +83,7 @@ func (s *Store) ClearHour(ctx context.Context, m HourMark) (gone bool, err error
 	case f != nil && f.conflict():
 		return false, nil
 	}
-	return false, fmt.Errorf("clearing the mark of hour %q: %w", row, err)
+	return false, err
 }
 
 // MarkHours marks hours of a source, as MarkDirty does for results.
