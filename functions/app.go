@@ -11,6 +11,7 @@ import (
 	"isochrone/functions/host"
 	"isochrone/prober/wire"
 	"isochrone/sweep/archive"
+	"isochrone/sweep/compact"
 	"isochrone/sweep/dispatch"
 	"isochrone/sweep/ingest"
 	"isochrone/sweep/rollup"
@@ -54,16 +55,22 @@ type roller interface {
 	Run(ctx context.Context) (rollup.Report, error)
 }
 
-// app holds the four functions. What they work with is opened when it is first needed: the host
+// compactor is what Compact needs of compact.Compactor.
+type compactor interface {
+	Run(ctx context.Context, s compact.Scope) (compact.Report, error)
+}
+
+// app holds the five functions. What they work with is opened when it is first needed: the host
 // waits for nothing but the port.
 type app struct {
 	settings settings
 	now      func() time.Time
 	log      *slog.Logger
-	// dispatcher, ingester and roller log to the invocation's logger.
+	// dispatcher, ingester, roller and compactor log to the invocation's logger.
 	dispatcher func(ctx context.Context, log *slog.Logger) (dispatcher, error)
 	ingester   func(ctx context.Context, log *slog.Logger) (ingester, error)
 	roller     func(ctx context.Context, log *slog.Logger) (roller, error)
+	compactor  func(ctx context.Context, log *slog.Logger) (compactor, error)
 	// bodies has room for as many documents as Results holds in memory at once.
 	bodies chan struct{}
 	// bodyTimeout is how long a sender may take for a document's body.
@@ -102,6 +109,13 @@ func newApp(s settings, now func() time.Time, log *slog.Logger) *app {
 			}
 			return &rollup.Roller{Hours: rows, Profiles: rows, Now: now, Log: log}, nil
 		},
+		compactor: func(ctx context.Context, log *slog.Logger) (compactor, error) {
+			blobs, rows, err := st.get(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return &compact.Compactor{Lake: blobs, Marks: rows, Now: now, Log: log}, nil
+		},
 	}
 }
 
@@ -111,6 +125,7 @@ func (a *app) handler() *host.Mux {
 	m.Trigger("Sweep", a.sweep)
 	m.Trigger("Ingest", a.ingest)
 	m.Trigger("Rollup", a.rollup)
+	m.Trigger("Compact", a.compact)
 	m.HTTP("Results", resultsPath, min(a.settings.Timeout, httpTimeout), http.HandlerFunc(a.results))
 	return m
 }
@@ -197,6 +212,18 @@ func (a *app) rollup(ctx context.Context, in *host.Invocation) error {
 	}
 	report, err := r.Run(ctx)
 	in.Log.Info("rolled up", "rollup", report)
+	return err
+}
+
+// compact serves the Compact timer: the lake files of the days that are over and have changed, and the raw
+// samples that are old enough to go. What one invocation has no time for the next one does.
+func (a *app) compact(ctx context.Context, in *host.Invocation) error {
+	c, err := a.compactor(ctx, in.Log)
+	if err != nil {
+		return err
+	}
+	report, err := c.Run(ctx, compact.Scope{Apply: true})
+	in.Log.Info("compacted", "compact", report)
 	return err
 }
 

@@ -136,7 +136,7 @@ func TestNamesRoutesAndBindingsAgreeWithTheHandler(t *testing.T) {
 	a, _ := faked(t, &fake{}, time.Now())
 	mux := a.handler()
 	files := functionFiles(t)
-	schedules := map[string]string{"Sweep": envSweepSchedule, "Ingest": envIngestSchedule, "Rollup": envRollupSchedule}
+	schedules := map[string]string{"Sweep": envSweepSchedule, "Ingest": envIngestSchedule, "Rollup": envRollupSchedule, "Compact": envCompactSchedule}
 	var routes []string
 	for name, bindings := range files {
 		if !regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,127}$`).MatchString(name) || strings.EqualFold(name, "host") {

@@ -1,11 +1,11 @@
 // Command handler is Isochrone's Functions app: the custom handler that the Azure Functions host
-// starts and calls. It serves four functions: Sweep (timer) plans a slot and tells the probers,
-// Ingest (timer) stores what they delivered, Results (HTTP) takes documents of others, and Rollup (timer)
-// makes hours and profiles of what is stored.
+// starts and calls. It serves five functions: Sweep (timer) plans a slot and tells the probers,
+// Ingest (timer) stores what they delivered, Results (HTTP) takes documents of others, Rollup (timer)
+// makes hours and profiles of what is stored, and Compact (timer) makes the lake's files of its samples.
 //
 // Settings (environment): ISOCHRONE_ENVIRONMENT, the storage settings of package account,
-// SWEEP_SCHEDULE, INGEST_SCHEDULE and ROLLUP_SCHEDULE (NCRONTAB, which the host reads too), and
-// ISOCHRONE_FUNCTION_TIMEOUT where host.json's functionTimeout is overridden. The host sets
+// SWEEP_SCHEDULE, INGEST_SCHEDULE, ROLLUP_SCHEDULE and COMPACT_SCHEDULE (NCRONTAB, which the host reads
+// too), and ISOCHRONE_FUNCTION_TIMEOUT where host.json's functionTimeout is overridden. The host sets
 // FUNCTIONS_CUSTOMHANDLER_PORT.
 package main
 

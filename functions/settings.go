@@ -15,11 +15,12 @@ import (
 
 // The settings' names in the handler's environment, beside those of package account.
 const (
-	envPort           = "FUNCTIONS_CUSTOMHANDLER_PORT" // set by the host
-	envSweepSchedule  = "SWEEP_SCHEDULE"               // NCRONTAB; function.json refers to it too
-	envIngestSchedule = "INGEST_SCHEDULE"              // NCRONTAB; function.json refers to it too
-	envRollupSchedule = "ROLLUP_SCHEDULE"              // NCRONTAB; function.json refers to it too
-	envTimeout        = "ISOCHRONE_FUNCTION_TIMEOUT"   // only where host.json's functionTimeout is overridden
+	envPort            = "FUNCTIONS_CUSTOMHANDLER_PORT" // set by the host
+	envSweepSchedule   = "SWEEP_SCHEDULE"               // NCRONTAB; function.json refers to it too
+	envIngestSchedule  = "INGEST_SCHEDULE"              // NCRONTAB; function.json refers to it too
+	envRollupSchedule  = "ROLLUP_SCHEDULE"              // NCRONTAB; function.json refers to it too
+	envCompactSchedule = "COMPACT_SCHEDULE"             // NCRONTAB; function.json refers to it too
+	envTimeout         = "ISOCHRONE_FUNCTION_TIMEOUT"   // only where host.json's functionTimeout is overridden
 )
 
 const (
@@ -59,7 +60,7 @@ func readSettings(getenv func(string) string) (settings, error) {
 	if s.Sweep, err = ncrontab.Parse(getenv(envSweepSchedule)); err != nil {
 		faults = append(faults, fmt.Errorf("%s: %w", envSweepSchedule, err))
 	}
-	for _, name := range []string{envIngestSchedule, envRollupSchedule} { // the host needs them; here they are only checked
+	for _, name := range []string{envIngestSchedule, envRollupSchedule, envCompactSchedule} { // the host needs them; here they are only checked
 		if _, err := ncrontab.Parse(getenv(name)); err != nil {
 			faults = append(faults, fmt.Errorf("%s: %w", name, err))
 		}

@@ -12,7 +12,7 @@ import (
 func environment(changes ...string) func(string) string {
 	env := map[string]string{
 		account.EnvEnvironment: "dev", account.EnvAccountName: "isochronedev",
-		envSweepSchedule: "0 */10 * * * *", envIngestSchedule: "0 * * * * *", envRollupSchedule: "0 5 * * * *", envPort: "7071",
+		envSweepSchedule: "0 */10 * * * *", envIngestSchedule: "0 * * * * *", envRollupSchedule: "0 5 * * * *", envCompactSchedule: "0 35 * * * *", envPort: "7071",
 	}
 	for i := 0; i < len(changes); i += 2 {
 		env[changes[i]] = changes[i+1]
@@ -37,11 +37,11 @@ func TestSettings(t *testing.T) {
 
 func TestEveryFaultOfTheSettingsIsReportedAtOnce(t *testing.T) {
 	_, err := readSettings(environment(account.EnvEnvironment, "Dev!", account.EnvAccountName, "", envSweepSchedule, "*/10 * * * *",
-		envIngestSchedule, "", envRollupSchedule, "hourly", envPort, "http", envTimeout, "30s"))
+		envIngestSchedule, "", envRollupSchedule, "hourly", envCompactSchedule, "daily", envPort, "http", envTimeout, "30s"))
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, name := range []string{account.EnvEnvironment, account.EnvConnectionString, envSweepSchedule, envIngestSchedule, envRollupSchedule, envPort, envTimeout} {
+	for _, name := range []string{account.EnvEnvironment, account.EnvConnectionString, envSweepSchedule, envIngestSchedule, envRollupSchedule, envCompactSchedule, envPort, envTimeout} {
 		if !strings.Contains(err.Error(), name) {
 			t.Errorf("%s is not named in:\n%v", name, err)
 		}

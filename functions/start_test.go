@@ -48,7 +48,7 @@ func start(t *testing.T, handler string) (took time.Duration, cmd *exec.Cmd, url
 	port := strconv.Itoa(freePort(t))
 	cmd = exec.Command(handler)
 	cmd.Env = []string{account.EnvEnvironment + "=dev", account.EnvAccountName + "=isochronedev", envPort + "=" + port,
-		envSweepSchedule + "=0 */10 * * * *", envIngestSchedule + "=0 * * * * *", envRollupSchedule + "=0 5 * * * *"}
+		envSweepSchedule + "=0 */10 * * * *", envIngestSchedule + "=0 * * * * *", envRollupSchedule + "=0 5 * * * *", envCompactSchedule + "=0 35 * * * *"}
 	url = "http://127.0.0.1:" + port + "/"
 	begun := time.Now()
 	if err := cmd.Start(); err != nil {

@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"isochrone/prober/wire"
 	"isochrone/sweep/ingest"
@@ -138,11 +136,6 @@ func (c *replaying) prepare(cmd *cobra.Command, from, to string) (err error) {
 	ctx, cancel := c.deadline(cmd)
 	defer cancel()
 	return c.reach(ctx, st, blobs, rows)
-}
-
-func (c *replaying) canAsk() bool {
-	f, ok := c.env.stdin.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // run replays; where the operator is to be asked first, once to see what there is to ask.

@@ -36,6 +36,7 @@ type seeder struct {
 //
 //	pin FILE                                       the configuration of the headers that follow
 //	ok SLOT SOURCE TARGET PATH PROBE P50 N LOST    a run: half of its N samples are at most P50
+//	samples SLOT SOURCE TARGET PATH PROBE P50 N LOST   raw samples, and the marks: the run has no row
 //	fail SLOT SOURCE TARGET PATH PROBE CODE TEXT   a run without a result
 //	header SLOT STATE [REASON]                     a sweep
 //	run SLOT SOURCE TARGET PATH PROBE KIND P50 N LOST   the same of another kind, with all that the kind tells
@@ -86,6 +87,8 @@ func (s *seeder) line(ctx context.Context, f []string) (err error) {
 		return s.register(ctx, f)
 	case "ok", "fail", "noisy":
 		return s.run(ctx, slot, f)
+	case "samples":
+		return s.samples(ctx, slot, f)
 	case "run":
 		return s.kind(ctx, slot, f)
 	case "bulk":

@@ -173,3 +173,9 @@ func (s *session) style() style {
 		colour:  ok && s.env.get("NO_COLOR") == "" && s.env.get("TERM") != "dumb",
 	}
 }
+
+// canAsk says whether somebody sits at standard input.
+func (s *session) canAsk() bool {
+	f, ok := s.env.stdin.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

@@ -34,8 +34,8 @@ func read(t *testing.T, name string) []byte {
 
 // wanted are the files of the app, in order, with their modes.
 func wanted() (names []string, modes map[string]fs.FileMode) {
-	return []string{"Ingest/function.json", "Results/function.json", "Rollup/function.json", "Sweep/function.json", "handler", "host.json"},
-		map[string]fs.FileMode{"Ingest/function.json": 0o644, "Results/function.json": 0o644, "Rollup/function.json": 0o644, "Sweep/function.json": 0o644,
+	return []string{"Compact/function.json", "Ingest/function.json", "Results/function.json", "Rollup/function.json", "Sweep/function.json", "handler", "host.json"},
+		map[string]fs.FileMode{"Compact/function.json": 0o644, "Ingest/function.json": 0o644, "Results/function.json": 0o644, "Rollup/function.json": 0o644, "Sweep/function.json": 0o644,
 			"handler": 0o755, "host.json": 0o644}
 }
 

@@ -47,7 +47,7 @@ func (b *bench) firstAnswer(ctx context.Context, handler string) (time.Duration,
 	}
 	cmd := exec.Command(handler)
 	cmd.Env = []string{"FUNCTIONS_CUSTOMHANDLER_PORT=" + strconv.Itoa(port), account.EnvEnvironment + "=dev",
-		account.EnvConnectionString + "=" + b.server.Account().ConnectionString, "SWEEP_SCHEDULE=0 */10 * * * *", "INGEST_SCHEDULE=0 * * * * *", "ROLLUP_SCHEDULE=0 5 * * * *"}
+		account.EnvConnectionString + "=" + b.server.Account().ConnectionString, "SWEEP_SCHEDULE=0 */10 * * * *", "INGEST_SCHEDULE=0 * * * * *", "ROLLUP_SCHEDULE=0 5 * * * *", "COMPACT_SCHEDULE=0 35 * * * *"}
 	exited := make(chan struct{})
 	began := time.Now()
 	if err := child.Start(cmd, func() { close(exited) }); err != nil {

@@ -46,9 +46,10 @@ type Options struct {
 	Machines map[string]string
 
 	// Schedules of the app's timers, NCRONTAB.
-	SweepSchedule  string
-	IngestSchedule string
-	RollupSchedule string // empty: hourly, five minutes past
+	SweepSchedule   string
+	IngestSchedule  string
+	RollupSchedule  string // empty: hourly, five minutes past
+	CompactSchedule string // empty: hourly, 35 minutes past
 
 	Poll      time.Duration // how often a prober looks for assignments
 	Heartbeat time.Duration // how often a prober says that it is there
@@ -62,6 +63,9 @@ type Options struct {
 
 // defaultRollup is when hours are made where nothing is said: when the hour's last documents are in.
 const defaultRollup = "0 5 * * * *"
+
+// defaultCompact is when the lake is made where nothing is said: after midnight, when the day's last runs are in.
+const defaultCompact = "0 35 * * * *"
 
 // Stack is a running stack.
 type Stack struct {
@@ -249,6 +253,7 @@ func (s *Stack) startHost(ctx context.Context) (err error) {
 			"SWEEP_SCHEDULE":            s.o.SweepSchedule,
 			"INGEST_SCHEDULE":           s.o.IngestSchedule,
 			"ROLLUP_SCHEDULE":           cmp.Or(s.o.RollupSchedule, defaultRollup),
+			"COMPACT_SCHEDULE":          cmp.Or(s.o.CompactSchedule, defaultCompact),
 		},
 	}); err != nil {
 		return err

@@ -130,7 +130,7 @@ func TestTheSameSlotTwiceAndByTwoHandlersIsOneSweep(t *testing.T) {
 		AppDir: filepath.Join(built.dir, "app"), Account: s.Account(), HostID: "second", Addr: "127.0.0.1:0",
 		Log: slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Settings: map[string]string{account.EnvEnvironment: "e2", account.EnvConnectionString: s.Account().ConnectionString,
-			"SWEEP_SCHEDULE": "0 0 0 1 1 *", "INGEST_SCHEDULE": "*/2 * * * * *", "ROLLUP_SCHEDULE": "0 0 0 1 1 *"},
+			"SWEEP_SCHEDULE": "0 0 0 1 1 *", "INGEST_SCHEDULE": "*/2 * * * * *", "ROLLUP_SCHEDULE": "0 0 0 1 1 *", "COMPACT_SCHEDULE": "0 0 0 1 1 *"},
 	})
 	if err != nil {
 		t.Fatal(err)
