@@ -256,7 +256,13 @@ func (s *Store) DeleteRaw(ctx context.Context, b LakeBlob) error {
 		return fmt.Errorf("deleting raw samples: %w", err)
 	}
 	cond := unchanged(b.ETag)
-	_, err = s.container(in).NewBlobClient(name).Delete(ctx, &blob.DeleteOptions{AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: &cond}})
+	client := s.container(in).NewBlobClient(name)
+	_, err = client.Delete(ctx, &blob.DeleteOptions{AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: &cond}})
+	if lost(err) { // one that is gone does not have the ETag either
+		if _, is := client.GetProperties(ctx, nil); status(is) == http.StatusNotFound {
+			return nil
+		}
+	}
 	if err != nil && status(err) != http.StatusNotFound {
 		return changedOr("deleting", b.Name, err)
 	}
