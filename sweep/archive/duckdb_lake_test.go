@@ -27,7 +27,7 @@ func TestDuckDBReadsTheSameFromTheLakeAsFromTheRawFiles(t *testing.T) {
 	must(t, os.MkdirAll(lake, 0o700))
 	must(t, os.WriteFile(filepath.Join(lake, lakeFile), mergeAll(t, files, idsOf(files)), 0o600))
 	cmd := exec.CommandContext(background(t), "node", "testdata/duckdb_lake.js", filepath.Join(root, "infra/local/node_modules"),
-		filepath.Join(dir, "*.parquet"), filepath.Join(dir, "lake/*/*/*/*.parquet"))
+		filepath.Join(dir, "*.parquet"), filepath.Join(dir, "lake/*/*/*/*.parquet"), "order")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -33,6 +33,9 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 	if slices.Equal(args, []string{wan.RelayArgument}) { // this program, started by package wan
 		return wan.RelayMain(stdin, stdout, stderr)
 	}
+	if len(args) == 2 && args[0] == compactArgument { // this program, started by itself
+		return compactMain(ctx, args[1], stdout, stderr)
+	}
 	b, err := parse(args, stdout, stderr)
 	if err != nil {
 		return 2
@@ -48,6 +51,7 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 // bench is one run of the program.
 type bench struct {
 	probers, count, rounds int
+	slots                  int
 	only                   []string
 	stdout                 io.Writer
 	environ                []string // of this process, for the tools that it starts
@@ -79,6 +83,7 @@ var groups = []group{
 	{"mesh", "a full mesh of probers on this machine: lateness, memory, processor time", (*bench).mesh},
 	{"load", "the network's time under load, apart from a server's, against what the emulator applied", (*bench).load},
 	{"convert", "documents and other tools' results into rows, and XML into JSON, beside mxj, encoding/xml and encoding/json", (*bench).convert},
+	{"compact", "a source's day of fifty million samples into the lake: rows a second, memory, and what DuckDB reads in it", (*bench).compact},
 	{"flood", "a measurement beside a reflector under attack", (*bench).flood},
 }
 
@@ -95,6 +100,7 @@ func parse(args []string, stdout, stderr io.Writer) (*bench, error) {
 	f.SetOutput(stderr)
 	f.IntVar(&b.probers, "probers", 30, "of ingest: probers that measure each other, n(n − 1) rows a round")
 	f.IntVar(&b.count, "count", 100, "of ingest: samples a run")
+	f.IntVar(&b.slots, "slots", compactSlots, "of compact: slots of the day, 354,000 samples each")
 	f.IntVar(&b.rounds, "rounds", 5, "rounds; the median counts")
 	only := f.String("only", "", "groups to run, with commas; all: "+strings.Join(names(), ","))
 	if err := f.Parse(args); err != nil {
@@ -109,8 +115,8 @@ func parse(args []string, stdout, stderr io.Writer) (*bench, error) {
 			return nil, errors.New("usage")
 		}
 	}
-	if b.probers < 2 || b.probers > 100 || b.count < 1 || b.rounds < 1 || f.NArg() > 0 {
-		_, _ = fmt.Fprintln(stderr, "bench: want 2 to 100 probers, at least one sample and one round, and no arguments")
+	if b.probers < 2 || b.probers > 100 || b.count < 1 || b.slots < 1 || b.slots > compactSlots || b.rounds < 1 || f.NArg() > 0 {
+		_, _ = fmt.Fprintln(stderr, "bench: want 2 to 100 probers, at least one sample and one round, 1 to 144 slots, and no arguments")
 		return nil, errors.New("usage")
 	}
 	return b, nil
