@@ -63,6 +63,7 @@ var order = []rule{
 	{"sweep", []string{"sweep/...", "prober/wire/..."}, "the command line never measures"},
 	{"functions/ncrontab", nil, "a schedule is text and time"},
 	{"functions/host", nil, "the host's protocol knows nothing of what is invoked"},
+	{"functions/tick", []string{"functions/host", "functions/ncrontab", "sweep/dispatch", "prober/wire"}, "which slot a tick serves is a function of times"},
 	{"functions", []string{"functions/...", "sweep/...", "prober/wire/..."}, "the app never measures"},
 	{"infra/pack", nil, "packaging moves files"},
 	{"infra/local/...", []string{"..."}, "the local stack puts everything together"},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"isochrone/functions/host"
+	"isochrone/functions/tick"
 	"isochrone/prober/wire"
 	"isochrone/sweep/archive"
 	"isochrone/sweep/compact"
@@ -36,11 +37,7 @@ const (
 
 // dispatcher is what the timers need of dispatch.Dispatcher.
 type dispatcher interface {
-	Sweep(ctx context.Context, slot time.Time, missed []time.Time) (dispatch.Report, error)
-	Miss(ctx context.Context, slots []time.Time) (dispatch.Report, error)
-	Owe(ctx context.Context, slots []time.Time) (dispatch.Report, error)
-	Unswept(ctx context.Context, until time.Time, ticks func(after, before time.Time) []time.Time) ([]time.Time, error)
-	Deliver(ctx context.Context) (dispatch.Report, error)
+	tick.Dispatcher
 	Resume(ctx context.Context) (dispatch.Report, error)
 }
 
@@ -78,7 +75,7 @@ type app struct {
 	// storeTimeout is how long storage may take to keep it.
 	storeTimeout time.Duration
 	// debts are slots whose sweep failed.
-	debts debts
+	debts tick.Debts
 }
 
 func newApp(s settings, now func() time.Time, log *slog.Logger) *app {
@@ -138,49 +135,24 @@ func (a *app) sweep(ctx context.Context, in *host.Invocation) error {
 	if err != nil {
 		return err
 	}
-	t := tickAt(timer, a.settings.Sweep, a.now())
+	t := tick.At(timer, a.settings.Sweep, a.now())
 	if !t.MissedSince.IsZero() {
 		in.Log.Warn("more slots were missed than are listed one by one", "since", t.MissedSince, "listed_from", t.Missed[0])
 	}
 	d, err := a.dispatcher(ctx, in.Log)
 	if err != nil {
-		a.owe(t)
+		a.debts.Owe(t)
 		return err
 	}
-	var slot string
-	var swept dispatch.Report
-	var sweepErr error
+	slot := ""
 	if t.Slot.IsZero() {
 		in.Log.Warn("nothing is swept: the tick comes too late for every slot that was due", "missed", len(t.Missed))
-		swept, sweepErr = d.Miss(ctx, t.Missed)
 	} else {
 		slot = wire.SlotName(t.Slot)
-		swept, sweepErr = d.Sweep(ctx, t.Slot, t.Missed)
 	}
-	delivered, deliverErr := d.Deliver(ctx)
-	var debtErr error
-	if sweepErr != nil {
-		a.owe(t)
-	} else {
-		until := t.Slot
-		if until.IsZero() {
-			until = a.now()
-		}
-		debtErr = a.debts.settle(ctx, d, a.settings.Sweep, until, a.now())
-	}
+	swept, delivered, err := a.debts.Sweep(ctx, d, t, a.settings.Sweep, a.now())
 	in.Log.Info("swept", "slot", slot, "on_demand", t.OnDemand, "missed", len(t.Missed), "sweep", swept, "deliver", delivered)
-	return errors.Join(sweepErr, deliverErr, debtErr)
-}
-
-// owe remembers what a tick was to do and did not, for the ticks that follow.
-func (a *app) owe(t tick) {
-	if t.OnDemand { // who asked is told
-		return
-	}
-	a.debts.add(t.Missed...)
-	if !t.Slot.IsZero() {
-		a.debts.add(t.Slot)
-	}
+	return err
 }
 
 // ingest serves the Ingest timer, each step whatever became of the others. It makes sweeps that failed a
@@ -195,7 +167,7 @@ func (a *app) ingest(ctx context.Context, in *host.Invocation) error {
 	if err != nil {
 		return err
 	}
-	againErr := a.debts.sweepAgain(ctx, d, a.now())
+	againErr := a.debts.SweepAgain(ctx, d, a.now())
 	delivered, deliverErr := d.Deliver(ctx)
 	drained, drainErr := g.Drain(ctx)
 	resumed, resumeErr := d.Resume(ctx)

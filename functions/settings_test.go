@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"isochrone/functions/ncrontab"
 	"isochrone/prober/wire/account"
 )
 
@@ -59,4 +60,27 @@ func TestRunRefusesToStartWithoutItsSettings(t *testing.T) {
 	if stdout.Len() > 0 {
 		t.Errorf("stdout %q", &stdout)
 	}
+}
+
+func schedule(t *testing.T, spec string) ncrontab.Schedule {
+	t.Helper()
+	s, err := ncrontab.Parse(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// at is a time on 30 November 2026, or on another day of that month when day is given in front.
+func at(t *testing.T, clock string) time.Time {
+	t.Helper()
+	for _, form := range []string{"2006-01-02 15:04:05", "2006-01-2 15:04:05"} {
+		for _, in := range []string{"2026-11-30 " + clock, "2026-11-" + clock} {
+			if v, err := time.Parse(form, in); err == nil {
+				return v
+			}
+		}
+	}
+	t.Fatalf("no time %q", clock)
+	return time.Time{}
 }

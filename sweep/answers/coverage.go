@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"isochrone/prober/wire"
-	"isochrone/sweep/inbox"
+	"isochrone/sweep/archive"
 	"isochrone/sweep/tables"
 )
 
@@ -26,7 +26,7 @@ type CoverageRows interface {
 type CoverageBlobs interface {
 	Configs
 	Registrations
-	Quarantined(ctx context.Context, since time.Time, prefix string) iter.Seq2[inbox.Held, error]
+	Quarantined(ctx context.Context, since time.Time, prefix string) iter.Seq2[archive.Held, error]
 }
 
 // CoverageQuery asks what became of the runs that were planned. Empty names stand for all.

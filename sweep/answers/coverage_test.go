@@ -14,7 +14,6 @@ import (
 	"isochrone/prober/wire"
 	"isochrone/sweep/archive"
 	"isochrone/sweep/config"
-	"isochrone/sweep/inbox"
 	"isochrone/sweep/ledger"
 	"isochrone/sweep/plan"
 	"isochrone/sweep/tables"
@@ -29,7 +28,7 @@ var (
 // covered is a store with sweeps, runs and a quarantine.
 type covered struct {
 	*store
-	held []inbox.Held
+	held []archive.Held
 }
 
 func (s *covered) Outcomes(_ context.Context, q tables.RunQuery) iter.Seq2[tables.Row, error] {
@@ -52,8 +51,8 @@ func (s *covered) Outcomes(_ context.Context, q tables.RunQuery) iter.Seq2[table
 	}
 }
 
-func (s *covered) Quarantined(context.Context, time.Time, string) iter.Seq2[inbox.Held, error] {
-	return func(yield func(inbox.Held, error) bool) {
+func (s *covered) Quarantined(context.Context, time.Time, string) iter.Seq2[archive.Held, error] {
+	return func(yield func(archive.Held, error) bool) {
 		for _, h := range s.held {
 			if !yield(h, nil) {
 				return
@@ -121,7 +120,7 @@ func TestCoverageSaysWhatBecameOfEveryRun(t *testing.T) {
 	s.run(at(20), "eastus", "southeastasia", "")
 	s.run(at(2), "eastus", "westeurope", "") // nobody planned this one
 	s.runs = append(s.runs, tables.Row{Series: series("eastus", "westeurope", "public", "ext.ping"), Slot: at(2)})
-	s.held = []inbox.Held{{Why: inbox.Reason{Origin: "westeurope/1010_" + wire.AssignmentID("dev", at(10), "westeurope", "tcp-64", 0) + "_0a.json.gz", Stage: "plan"}}}
+	s.held = []archive.Held{{Why: archive.Reason{Origin: "westeurope/1010_" + wire.AssignmentID("dev", at(10), "westeurope", "tcp-64", 0) + "_0a.json.gz", Stage: "plan"}}}
 
 	want := []CoverageRow{
 		{Prober: "eastus", From: at(0), Planned: 6, Measured: 3, Failed: 2, Expired: 1, Unplanned: 1, Why: []CoverageReason{

@@ -15,6 +15,9 @@ import (
 // Reason says why something is in quarantine.
 type Reason = inbox.Reason
 
+// Held is what lies in quarantine.
+type Held = inbox.Held
+
 // Quarantine keeps a body that could not be converted, whole, and beside it, under
 // <sha256>.reason.json, why. The name has the container in front. The same body once more on the
 // same day keeps its first reason. Origin and When of the reason are origin and when, where they

@@ -1,4 +1,6 @@
-package main
+// Package tick says which slot a tick of the Sweep timer serves and which ones nobody did, and sees to it that
+// no slot is forgotten.
+package tick
 
 import (
 	"math"
@@ -21,8 +23,8 @@ const (
 	maxMissed = 1000
 )
 
-// tick is what one invocation of the Sweep timer is to do.
-type tick struct {
+// Tick is what one invocation of the Sweep timer is to do.
+type Tick struct {
 	// Slot is the sweep to make, a whole minute; zero when there is none to make.
 	Slot time.Time
 	// Missed are due slots that nobody served, oldest first; of more than maxMissed the newest.
@@ -34,11 +36,11 @@ type tick struct {
 	OnDemand bool
 }
 
-// tickAt finds the slot that an invocation serves. A due time serves itself, for as long as less
+// At finds the slot that an invocation serves. A due time serves itself, for as long as less
 // than half a period has passed; after that the latest due time is served instead, and the others
 // are missed. A measurement is never filed under a slot that had long passed when it was made:
 // where the latest due time is too old as well, it is missed too, and nothing is served.
-func tickAt(timer host.Timer, due ncrontab.Schedule, now time.Time) tick {
+func At(timer host.Timer, due ncrontab.Schedule, now time.Time) Tick {
 	if timer.Status == nil || timer.Status.Next.IsZero() { // the host keeps no record of this timer
 		last := due.Prev(now.Add(early + time.Nanosecond)) // Prev is strictly before
 		if last.IsZero() {
@@ -48,10 +50,10 @@ func tickAt(timer host.Timer, due ncrontab.Schedule, now time.Time) tick {
 	}
 	next := timer.Status.Next
 	if next.Sub(now) > early {
-		return tick{Slot: wire.Slot(now), OnDemand: true}
+		return Tick{Slot: wire.Slot(now), OnDemand: true}
 	}
 	if now.Sub(next) <= halfPeriod(due, next) {
-		return tick{Slot: wire.Slot(next)}
+		return Tick{Slot: wire.Slot(next)}
 	}
 	last := due.Prev(now.Add(time.Nanosecond))
 	if last.IsZero() { // no due time of this schedule: it was changed
@@ -62,13 +64,13 @@ func tickAt(timer host.Timer, due ncrontab.Schedule, now time.Time) tick {
 
 // tickFor makes the tick that serves the due time last, unless that is too old, when those from
 // since on were not served.
-func tickFor(due ncrontab.Schedule, since, last, now time.Time) tick {
+func tickFor(due ncrontab.Schedule, since, last, now time.Time) Tick {
 	if now.Sub(last) <= max(halfPeriod(due, last), maxLate) {
-		t := tick{Slot: wire.Slot(last)}
+		t := Tick{Slot: wire.Slot(last)}
 		t.skip(due, since, t.Slot)
 		return t
 	}
-	var t tick
+	var t Tick
 	t.skip(due, since, wire.Slot(last).Add(time.Minute))
 	if len(t.Missed) == 0 { // a changed schedule has none since: what was due by the old one is missed
 		t.Missed = []time.Time{wire.Slot(since)}
@@ -87,7 +89,7 @@ func halfPeriod(due ncrontab.Schedule, at time.Time) time.Duration {
 
 // skip lists the slots from the due time since up to before, which is left out, newest first until
 // the list is full.
-func (t *tick) skip(due ncrontab.Schedule, since, before time.Time) {
+func (t *Tick) skip(due ncrontab.Schedule, since, before time.Time) {
 	last := before
 	for at := due.Prev(before); !at.IsZero() && !at.Before(since); at = due.Prev(at) {
 		slot := wire.Slot(at)

@@ -1,4 +1,4 @@
-package main
+package tick
 
 import (
 	"slices"
@@ -97,14 +97,14 @@ func TestTheSlotThatATickServes(t *testing.T) {
 			if c.next != "" {
 				timer.Status = &host.ScheduleStatus{Next: at(t, c.next)}
 			}
-			want := tick{OnDemand: c.onDemand}
+			want := Tick{OnDemand: c.onDemand}
 			if c.slot != "" {
 				want.Slot = at(t, c.slot)
 			}
 			for _, m := range c.missed {
 				want.Missed = append(want.Missed, at(t, m))
 			}
-			if diff := cmp.Diff(want, tickAt(timer, schedule(t, c.spec), at(t, c.now))); diff != "" {
+			if diff := cmp.Diff(want, At(timer, schedule(t, c.spec), at(t, c.now))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -112,14 +112,14 @@ func TestTheSlotThatATickServes(t *testing.T) {
 }
 
 func TestAStatusWithoutNextIsNone(t *testing.T) {
-	got := tickAt(host.Timer{Status: &host.ScheduleStatus{}}, schedule(t, "0 */10 * * * *"), at(t, "10:24:00"))
+	got := At(host.Timer{Status: &host.ScheduleStatus{}}, schedule(t, "0 */10 * * * *"), at(t, "10:24:00"))
 	if !got.Slot.Equal(at(t, "10:20:00")) || len(got.Missed) != 0 || got.OnDemand {
 		t.Errorf("got %+v", got)
 	}
 }
 
 func TestADayLongOutageListsEverySlot(t *testing.T) {
-	got := tickAt(host.Timer{Status: &host.ScheduleStatus{Next: at(t, "29 10:20:00")}, PastDue: true}, schedule(t, "0 */10 * * * *"), at(t, "10:21:00"))
+	got := At(host.Timer{Status: &host.ScheduleStatus{Next: at(t, "29 10:20:00")}, PastDue: true}, schedule(t, "0 */10 * * * *"), at(t, "10:21:00"))
 	if !got.Slot.Equal(at(t, "10:20:00")) || len(got.Missed) != 144 || !got.MissedSince.IsZero() {
 		t.Fatalf("slot %s, %d missed, since %s; want 10:20, 144 and none", got.Slot, len(got.Missed), got.MissedSince)
 	}
@@ -132,7 +132,7 @@ func TestADayLongOutageListsEverySlot(t *testing.T) {
 
 func TestALongOutageListsTheNewestSlotsAndSaysSince(t *testing.T) {
 	next := at(t, "1 00:00:30")
-	got := tickAt(host.Timer{Status: &host.ScheduleStatus{Next: next}}, schedule(t, "*/30 * * * * *"), at(t, "10:21:00"))
+	got := At(host.Timer{Status: &host.ScheduleStatus{Next: next}}, schedule(t, "*/30 * * * * *"), at(t, "10:21:00"))
 	if len(got.Missed) != maxMissed || !got.MissedSince.Equal(at(t, "1 00:00:00")) {
 		t.Fatalf("%d missed, since %s", len(got.Missed), got.MissedSince)
 	}
@@ -150,7 +150,7 @@ func TestNoSlotIsServedLongAfterItAndNoneIsForgotten(t *testing.T) {
 			next = due.Next(next)
 			for late := time.Duration(0); late < 49*time.Hour; late += 17 * time.Minute {
 				now := next.Add(late)
-				got := tickAt(host.Timer{Status: &host.ScheduleStatus{Next: next}}, due, now)
+				got := At(host.Timer{Status: &host.ScheduleStatus{Next: next}}, due, now)
 				var want []time.Time
 				for d := next; !d.After(now); d = due.Next(d) {
 					want = append(want, d)
@@ -172,7 +172,7 @@ func TestNoSlotIsServedLongAfterItAndNoneIsForgotten(t *testing.T) {
 
 func TestTimesOfOtherZonesGiveTheSameSlot(t *testing.T) {
 	zone := time.FixedZone("", 5*3600+1800)
-	got := tickAt(host.Timer{Status: &host.ScheduleStatus{Next: at(t, "10:20:00").In(zone)}}, schedule(t, "0 */10 * * * *"), at(t, "10:20:00.1").In(zone))
+	got := At(host.Timer{Status: &host.ScheduleStatus{Next: at(t, "10:20:00").In(zone)}}, schedule(t, "0 */10 * * * *"), at(t, "10:20:00.1").In(zone))
 	if !got.Slot.Equal(at(t, "10:20:00")) || got.Slot.Location() != time.UTC {
 		t.Errorf("slot %s", got.Slot)
 	}
