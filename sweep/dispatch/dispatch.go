@@ -29,6 +29,8 @@ type Mailbox interface {
 	Config(ctx context.Context) (body []byte, found bool, err error)
 	// PinConfig keeps body under its hash for ever, and returns the hash.
 	PinConfig(ctx context.Context, body []byte) (hash string, err error)
+	// PinnedConfig reads what PinConfig keeps under a hash.
+	PinnedConfig(ctx context.Context, hash string) (body []byte, found bool, err error)
 	// CreatePlan stores a slot's plan unless there is one. created says that what is stored
 	// now is body, also if an earlier call whose answer was lost stored it.
 	CreatePlan(ctx context.Context, slot time.Time, body []byte) (created bool, err error)

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"isochrone/prober/wire"
+	"isochrone/sweep/config"
 	"isochrone/sweep/ledger"
 	"isochrone/sweep/plan"
 )
@@ -45,25 +46,63 @@ func (d *Dispatcher) Owe(ctx context.Context, slots []time.Time) (Report, error)
 	return report, err
 }
 
-// lookBacks are how far Unswept looks back, step by step, for the newest sweep.
-var lookBacks = []time.Duration{2 * time.Hour, 24 * time.Hour, ledger.LateLimit}
+// Unswept looks a day back, and further where it finds no sweep from the beginning of that day.
+const (
+	lookBack  = 24 * time.Hour
+	beginning = 2 * time.Hour
+)
 
-// Unswept lists the slots since the newest one before until that the ledger has, and of which it has
-// nothing, although a probe is due. ticks lists the slots of the app's schedule between two times, both
-// left out. Before its first sweep, and ledger.LateLimit after its last, an environment has none.
-func (d *Dispatcher) Unswept(ctx context.Context, until time.Time, ticks func(after, before time.Time) []time.Time) ([]time.Time, error) {
-	for _, back := range lookBacks {
-		headers, err := d.Ledger.Sweeps(ctx, until.Add(-back), until)
-		if err != nil {
-			return nil, fmt.Errorf("looking for slots that were not swept: %w", err)
-		}
-		if len(headers) == 0 {
-			continue
-		}
-		last := slices.MaxFunc(headers, func(a, b ledger.Header) int { return a.Slot.Compare(b.Slot) }).Slot
-		return d.due(ctx, ticks(last, until))
+// Unswept lists the slots before until, of the last ledger.LateLimit at the most, of which the ledger has
+// nothing, although a probe was due by the configuration of the sweep before. ticks lists the slots of the
+// app's schedule between two times, both left out. Before its first sweep an environment has none.
+func (d *Dispatcher) Unswept(ctx context.Context, until time.Time, ticks func(after, before time.Time) []time.Time) (out []time.Time, err error) {
+	headers, err := d.Ledger.Sweeps(ctx, until.Add(-lookBack), until)
+	if err == nil && !slices.ContainsFunc(headers, func(h ledger.Header) bool { return h.Slot.Before(until.Add(beginning - lookBack)) }) {
+		headers, err = d.Ledger.Sweeps(ctx, until.Add(-ledger.LateLimit), until)
 	}
-	return nil, nil
+	if err != nil {
+		return nil, fmt.Errorf("looking for slots that were not swept: %w", err)
+	}
+	slices.SortFunc(headers, func(a, b ledger.Header) int { return a.Slot.Compare(b.Slot) })
+	var governs *config.Config
+	known := map[string]*config.Config{}
+	for i, h := range headers {
+		if h.ConfigHash != "" {
+			if governs, err = d.pinned(ctx, h.ConfigHash, known); err != nil {
+				return nil, err
+			}
+		}
+		next := until
+		if i+1 < len(headers) {
+			next = headers[i+1].Slot
+		}
+		if governs != nil {
+			out = append(out, dueAmong(governs, ticks(h.Slot, next))...)
+		}
+	}
+	return out, nil
+}
+
+// pinned reads a configuration that a sweep was planned from; nil where it cannot be used any more.
+func (d *Dispatcher) pinned(ctx context.Context, hash string, known map[string]*config.Config) (*config.Config, error) {
+	if c, ok := known[hash]; ok {
+		return c, nil
+	}
+	text, found, err := d.Mailbox.PinnedConfig(ctx, hash)
+	if err != nil {
+		return nil, fmt.Errorf("reading the pinned configuration %q: %w", hash, err)
+	}
+	known[hash] = nil
+	if found {
+		if c, err := config.Parse(text); err == nil {
+			known[hash] = c
+		}
+	}
+	return known[hash], nil
+}
+
+func dueAmong(c *config.Config, slots []time.Time) []time.Time {
+	return slices.DeleteFunc(slices.Clone(slots), func(slot time.Time) bool { return len(plan.Due(c, slot)) == 0 })
 }
 
 // due is those of the slots at which the configuration has a probe that is due. Without a configuration
@@ -79,7 +118,7 @@ func (d *Dispatcher) due(ctx context.Context, slots []time.Time) ([]time.Time, e
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(slots), func(slot time.Time) bool { return len(plan.Due(c, slot)) == 0 }), nil
+	return dueAmong(c, slots), nil
 }
 
 // miss records slots that nobody served. Missed supersedes nothing, so a slot that has a header

@@ -96,3 +96,28 @@ func TestNothingIsOwedWhereNothingIsDue(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 }
+
+// A gap between two sweeps is found as well, also where the sweep after it has another configuration: what was
+// due is what the sweep before says.
+func TestGapsBetweenSweepsAreFound(t *testing.T) {
+	b := newBench(t)
+	b.sweep(t)
+	b.sleep(50 * time.Minute)
+	b.registerAll(t)
+	b.store.SetConfig([]byte(strings.ReplaceAll(configuration, "*/10", "*/5")))
+	later := slot.Add(50 * time.Minute)
+	if _, err := b.dispatcher().Sweep(t.Context(), later, nil); err != nil {
+		t.Fatal(err)
+	}
+	got, err := b.dispatcher().Unswept(t.Context(), later.Add(10*time.Minute), everyFive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []time.Time
+	for _, minutes := range []int{10, 20, 30, 40, 55} {
+		want = append(want, slot.Add(time.Duration(minutes)*time.Minute))
+	}
+	if !slices.EqualFunc(got, want, time.Time.Equal) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

@@ -33,6 +33,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("outage", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	only := flags.String("only", "1m,10m,1h,24h", "the outages to rehearse, durations with commas between")
+	probers := flags.Int("backlog", 0, "instead: bring a day of sweeps of so many probers to its end, of which nothing came")
+	limit := flags.Duration("invocation", invocation, "with -backlog: after how long a tick ends")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
@@ -45,7 +47,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		outages = append(outages, d)
 	}
-	lost, err := rehearse(ctx, outages, stdout)
+	do := func(server *azurite.Server, dir string) (lost bool, err error) {
+		return rehearse(ctx, server, dir, outages, stdout)
+	}
+	if *probers > 0 {
+		do = func(server *azurite.Server, _ string) (bool, error) {
+			return bringToEnd(ctx, server, *probers, *limit, stdout)
+		}
+	}
+	lost, err := withStorage(ctx, do)
 	switch {
 	case err != nil:
 		_, _ = fmt.Fprintf(stderr, "outage: %v\n", err)
@@ -56,8 +66,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// rehearse goes through the outages, each in an environment of its own, and prints what became of each.
-func rehearse(ctx context.Context, outages []time.Duration, stdout io.Writer) (lost bool, err error) {
+// withStorage has something done with a storage emulator and a folder.
+func withStorage(ctx context.Context, do func(server *azurite.Server, dir string) (lost bool, err error)) (lost bool, err error) {
 	root, err := azuritetest.Root()
 	if err != nil {
 		return false, err
@@ -78,6 +88,11 @@ func rehearse(ctx context.Context, outages []time.Duration, stdout io.Writer) (l
 		return false, err
 	}
 	defer func() { _ = server.Stop() }()
+	return do(server, dir)
+}
+
+// rehearse goes through the outages, each in an environment of its own, and prints what became of each.
+func rehearse(ctx context.Context, server *azurite.Server, dir string, outages []time.Duration, stdout io.Writer) (lost bool, err error) {
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(stdout, format+"\n", args...) }
 	say("outage   slots  complete  missed  neither  documents finished  stored  runs planned  lost  unplanned  caught up after (simulated)  app busy (real)")
 	var bench []string
@@ -137,4 +152,32 @@ func short(d time.Duration) string {
 		s = strings.TrimSuffix(s, "0m")
 	}
 	return s
+}
+
+// bringToEnd prints how long the ticks after a lost day take.
+func bringToEnd(ctx context.Context, server *azurite.Server, probers int, limit time.Duration, stdout io.Writer) (lost bool, err error) {
+	b, err := measureBacklog(ctx, server, "backlog", probers, limit)
+	if err != nil {
+		return false, err
+	}
+	_, _ = fmt.Fprintf(stdout, "%d slots that nobody swept: recorded as missed in %s\n", backlogSlots, b.missing.Round(time.Millisecond))
+	_, _ = fmt.Fprintf(stdout, "%d slots of %d probers of which nothing came, %d runs: %d rows in %s, %d ticks of at most %s\n", backlogSlots, probers, b.runs, b.rows,
+		b.expiring.Round(100*time.Millisecond), b.invocations, limit)
+	for _, f := range []struct {
+		name  string
+		value float64
+		unit  string
+		bar   bool
+	}{{"missed", b.missing.Seconds(), "s", false}, {"expired", b.expiring.Seconds(), "s", false}, {"rows_lost", float64(b.runs - b.rows), "count", true},
+		{"sweeps_incomplete", float64(b.incomplete), "count", true}, {"slots_not_missed", float64(b.notMissed), "count", true}} {
+		limit, verdict := "-", "ok"
+		if f.bar {
+			limit = "0"
+			if f.value != 0 {
+				verdict, lost = "short", true
+			}
+		}
+		_, _ = fmt.Fprintf(stdout, "BENCH backlog_%s %.4g %s %s %s\n", f.name, f.value, f.unit, limit, verdict)
+	}
+	return lost, nil
 }

@@ -116,14 +116,16 @@ func (r *rehearsal) stop() error {
 	return errors.Join(faults...)
 }
 
-// run takes the environment through an outage that begins before a slot, so that it has the slot's sweep in it
-// however short it is. The app's process ends in the middle of it, and another one starts.
+// run takes the environment through an outage. The app's process ends in the middle of one that is not short, and
+// another one starts.
 func (r *rehearsal) run(ctx context.Context, outage time.Duration) (*outcome, error) {
 	begin := r.clock()
 	first := r.next
-	from := begin.Add(lead).Truncate(period).Add(period - outage.Truncate(time.Minute)/2).Truncate(step)
+	// A short one covers the tick of a slot; a long one begins after the probers of a slot were told, and
+	// before their documents are finished.
+	from := begin.Add(lead).Truncate(period).Add(-step)
 	if outage >= period {
-		from = begin.Add(lead).Truncate(period).Add(-4 * time.Minute) // documents are finished and not yet delivered
+		from = from.Add(3 * step)
 	}
 	until := from.Add(outage)
 	out := &outcome{outage: outage, caughtUp: -1}
@@ -143,7 +145,7 @@ func (r *rehearsal) run(ctx context.Context, outage time.Duration) (*outcome, er
 			}
 			r.busy, r.listed = 0, -1
 		}
-		if at.Equal(from.Add(outage / 2).Truncate(step)) {
+		if outage >= period && at.Equal(from.Add(outage/2).Truncate(step)) {
 			r.debts = &tick.Debts{} // a new process of the app
 		}
 		if err := r.moment(ctx, at, away, outage); err != nil {

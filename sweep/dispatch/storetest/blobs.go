@@ -73,6 +73,12 @@ func (s *Store) PinConfig(_ context.Context, body []byte) (hash string, err erro
 	return hash, err
 }
 
+// PinnedConfig implements dispatch.Mailbox.
+func (s *Store) PinnedConfig(_ context.Context, hash string) (body []byte, found bool, err error) {
+	err = s.call("PinnedConfig", func() { body, found = s.pinned[hash] })
+	return body, found, err
+}
+
 // CreatePlan implements dispatch.Mailbox.
 func (s *Store) CreatePlan(_ context.Context, slot time.Time, body []byte) (created bool, err error) {
 	err = s.call("CreatePlan", func() {

@@ -40,7 +40,7 @@ const (
 func Faults(call int, op string) map[string]func(int, string) Fault {
 	out := map[string]func(int, string) Fault{"not stored": At(call, NotStored), "process ended": From(call)}
 	switch op {
-	case "Config", "ReadPlan", "ReadCurrent", "Registrations", "OpenSweeps", "Sweep", "Sweeps", "Inbox", "ServiceTime":
+	case "Config", "PinnedConfig", "ReadPlan", "ReadCurrent", "Registrations", "OpenSweeps", "Sweep", "Sweeps", "Inbox", "ServiceTime":
 	default:
 		out["stored anyway"] = At(call, StoredAnyway)
 	}
