@@ -61,6 +61,10 @@ bench: $(NODE_STAMP) peers ## figures beside peers, as BENCH lines (ONLY=udp,tcp
 scale: $(NODE_STAMP) ## what a sweep of 4 to 60 simulated probers costs the app, stage by stage, and a month of it (SIZES=4,15: some sizes); takes some minutes
 	@go run ./infra/local/scale $(if $(SIZES),-sizes $(SIZES))
 
+.PHONY: outage
+outage: $(NODE_STAMP) ## rehearse outages of storage of a minute, ten minutes, an hour and a day (ONLY=1m,1h: some); takes about three minutes
+	go run ./infra/local/outage $(if $(ONLY),-only $(ONLY))
+
 .PHONY: build
 build: ## the programs prober, sweep and local, into bin/
 	@mkdir -p bin/spool
