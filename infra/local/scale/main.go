@@ -29,8 +29,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// mostProbers is as many as the simulated addresses have room for.
-const mostProbers = 100
+// mostProbers is as many as the storage emulator bears: it keeps all tables as one text of 512 MB at the most.
+const mostProbers = 75
 
 // scale is one run of the program.
 type scale struct {
