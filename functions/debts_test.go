@@ -62,6 +62,24 @@ func TestASweepThatFailedLongAgoIsRecordedAsMissed(t *testing.T) {
 	}
 }
 
+// Another process served the ticks between, and may have failed.
+func TestAProcessThatDidNotServeTheTickBeforeLooksAgain(t *testing.T) {
+	f := &fake{}
+	now := at(t, "10:20:00")
+	a, _ := faked(t, f, now)
+	a.now = func() time.Time { return now }
+	for i, tick := range []struct {
+		next  string
+		looks int
+	}{{"10:20:00", 1}, {"10:30:00", 1}, {"10:40:00", 1}, {"11:00:00", 2}, {"11:10:00", 2}} {
+		now = at(t, tick.next)
+		post(a, "/Sweep", `{"Data":{"timer":{"ScheduleStatus":{"Next":"2026-11-30T`+tick.next+`+00:00"}}}}`)
+		if f.looks != tick.looks {
+			t.Errorf("tick %d, of %s: looked %d times, want %d", i, tick.next, f.looks, tick.looks)
+		}
+	}
+}
+
 // The process that failed has ended: the ledger tells the next one.
 func TestANewProcessLooksForSlotsThatNobodySwept(t *testing.T) {
 	f := &fake{unswept: []time.Time{at(t, "09:50:00"), at(t, "10:00:00"), at(t, "10:10:00")}}

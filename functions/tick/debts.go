@@ -28,12 +28,13 @@ type Dispatcher interface {
 
 // Debts are slots whose sweep failed: the host does not fire a slot's tick again, and while storage is away
 // nothing can be written down there. Young ones are swept yet, the others are recorded as missed once
-// storage is back. A process that ends takes them with it, so each process looks at the ledger once. The zero
-// value has none; the methods may be called at once.
+// storage is back. A process that ends takes them with it, and another one may serve
+// the next tick; so a process that did not serve the tick before looks at the ledger. The zero value has none;
+// the methods may be called at once.
 type Debts struct {
 	mu     sync.Mutex
 	slots  map[time.Time]bool
-	looked bool // at the ledger
+	served time.Time // the last tick of the schedule after which nothing that came before was left to look for
 }
 
 // Sweep does what a tick of the Sweep timer is to do: it plans and dispatches the slot, if there is one to
@@ -115,22 +116,8 @@ func (b *Debts) SweepAgain(ctx context.Context, d Dispatcher, now time.Time) err
 
 // settle records the slots that are too old to be swept as missed. until is the slot that the tick serves, or now.
 func (b *Debts) settle(ctx context.Context, d Dispatcher, due ncrontab.Schedule, until, now time.Time) error {
-	b.mu.Lock()
-	looked := b.looked
-	b.mu.Unlock()
-	if !looked {
-		found, err := d.Unswept(ctx, until, func(after, before time.Time) []time.Time {
-			var t Tick
-			t.skip(due, after.Add(time.Second), before)
-			return t.Missed
-		})
-		if err != nil {
-			return err
-		}
-		b.add(found...)
-		b.mu.Lock()
-		b.looked = true
-		b.mu.Unlock()
+	if err := b.look(ctx, d, due, until); err != nil {
+		return err
 	}
 	old := b.list(func(slot time.Time) bool { return now.Sub(slot) > soon })
 	if len(old) == 0 {
@@ -141,4 +128,34 @@ func (b *Debts) settle(ctx context.Context, d Dispatcher, due ncrontab.Schedule,
 	}
 	b.drop(old...)
 	return nil
+}
+
+// look finds the slots before until of which the ledger has nothing, unless this process has served the tick
+// before: then whatever failed since is in its memory.
+func (b *Debts) look(ctx context.Context, d Dispatcher, due ncrontab.Schedule, until time.Time) error {
+	last := due.Prev(until.Add(time.Nanosecond)) // Prev is strictly before
+	b.mu.Lock()
+	served := b.served
+	b.mu.Unlock()
+	if before := due.Prev(last); !served.IsZero() && (served.Equal(last) || served.Equal(before)) {
+		b.serve(last)
+		return nil
+	}
+	found, err := d.Unswept(ctx, until, func(after, before time.Time) []time.Time {
+		var t Tick
+		t.skip(due, after.Add(time.Second), before)
+		return t.Missed
+	})
+	if err != nil {
+		return err
+	}
+	b.add(found...)
+	b.serve(last)
+	return nil
+}
+
+func (b *Debts) serve(tick time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.served = tick
 }
