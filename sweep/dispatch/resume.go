@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"isochrone/prober/wire"
 	"isochrone/sweep/ledger"
 	"isochrone/sweep/plan"
@@ -163,11 +165,10 @@ func (d *Dispatcher) finish(ctx context.Context, p *plan.Plan, now time.Time, re
 			overdue[a.Source] = append(overdue[a.Source], a)
 		}
 	}
-	for _, source := range slices.Sorted(maps.Keys(overdue)) {
-		as := overdue[source]
-		if err := d.expire(ctx, p, as, report); err != nil {
-			return fmt.Errorf("expiring the runs of %q in sweep %q: %w", source, slot, err)
-		}
+	if err := d.expireAll(ctx, p, overdue, report); err != nil {
+		return err
+	}
+	for _, as := range overdue {
 		for i := range as {
 			final[keyOf(&as[i])] = true
 		}
@@ -193,10 +194,35 @@ func (d *Dispatcher) finish(ctx context.Context, p *plan.Plan, now time.Time, re
 	return nil
 }
 
+// expireAtOnce is how many sources' runs are expired together: their rows lie in partitions of their own.
+const expireAtOnce = 4
+
+// expireAll expires the runs of every source. One source's failure does not keep it from the others.
+func (d *Dispatcher) expireAll(ctx context.Context, p *plan.Plan, overdue map[string][]plan.Assignment, report *Report) error {
+	sources := slices.Sorted(maps.Keys(overdue))
+	expired, faults := make([]int, len(sources)), make([]error, len(sources))
+	var work errgroup.Group
+	work.SetLimit(expireAtOnce)
+	for i, source := range sources {
+		work.Go(func() error {
+			var err error
+			if expired[i], err = d.expire(ctx, p, overdue[source]); err != nil {
+				faults[i] = fmt.Errorf("expiring the runs of %q in sweep %q: %w", source, wire.SlotName(p.Slot), err)
+			}
+			return nil
+		})
+	}
+	_ = work.Wait() // each has its own error
+	for _, n := range expired {
+		report.Expired += n
+	}
+	return errors.Join(faults...)
+}
+
 // expire gives rows to runs whose document did not come. The ledger is written last: until then
 // the next Resume does it again. If the document is being stored at this moment, its rows win
 // wherever they meet these, whichever came first.
-func (d *Dispatcher) expire(ctx context.Context, p *plan.Plan, as []plan.Assignment, report *Report) error {
+func (d *Dispatcher) expire(ctx context.Context, p *plan.Plan, as []plan.Assignment) (runs int, err error) {
 	var rs []result.Result
 	var names []string
 	for i := range as {
@@ -207,19 +233,18 @@ func (d *Dispatcher) expire(ctx context.Context, p *plan.Plan, as []plan.Assignm
 		}
 	}
 	if err := d.Rows.AddExpired(ctx, rs); err != nil {
-		return fmt.Errorf("adding expired rows: %w", err)
+		return 0, fmt.Errorf("adding expired rows: %w", err)
 	}
 	if err := d.Rows.PutLatest(ctx, rs); err != nil {
-		return fmt.Errorf("writing the newest runs: %w", err)
+		return 0, fmt.Errorf("writing the newest runs: %w", err)
 	}
 	if err := d.Rows.MarkDirty(ctx, rs); err != nil {
-		return fmt.Errorf("marking what is to be recomputed: %w", err)
+		return 0, fmt.Errorf("marking what is to be recomputed: %w", err)
 	}
 	es := entries(p, as, ledger.Expired, "no document came in time")
 	if err := d.Ledger.AdvanceEntries(ctx, es); err != nil {
-		return fmt.Errorf("writing the ledger: %w", err)
+		return 0, fmt.Errorf("writing the ledger: %w", err)
 	}
 	d.Log.Warn("runs expired", "slot", wire.SlotName(p.Slot), "source", as[0].Source, "probes", strings.Join(names, " "), "runs", len(rs))
-	report.Expired += len(rs)
-	return nil
+	return len(rs), nil
 }
