@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -26,7 +27,7 @@ var update = flag.Bool("update", false, "write the generated parts of docs/forma
 func generated(t *testing.T) map[string]string {
 	t.Helper()
 	return map[string]string{"columns": columnsTable(tables.Columns()), "hours": columnsTable(tables.HourColumns()), "profiles": columnsTable(tables.ProfileColumns()),
-		"parquet": parquetColumns(t), "intervals": intervalColumns(t)}
+		"parquet": parquetColumns(t), "intervals": intervalColumns(t), "lake": lakeColumns(t)}
 }
 
 func columnsTable(columns []tables.Column) string {
@@ -84,6 +85,40 @@ func intervalColumns(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return schemaOf(t, file)
+}
+
+func lakeColumns(t *testing.T) string {
+	t.Helper()
+	body, err := archive.LakeSchema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Partitions, Columns []struct {
+			Name, Type, Description string
+			Nullable                bool
+			Unit                    *string
+		}
+	}
+	if err := json.Unmarshal(body, &schema); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	out.WriteString("| column | type | null | unit | meaning |\n|---|---|---|---|---|\n")
+	for i, c := range append(schema.Partitions, schema.Columns...) {
+		null, unit, where := "never", "", ""
+		if c.Nullable {
+			null = "where absent"
+		}
+		if c.Unit != nil {
+			unit = *c.Unit
+		}
+		if i < len(schema.Partitions) {
+			where = " (in the path alone)"
+		}
+		fmt.Fprintf(&out, "| `%s` | %s | %s | %s | %s%s |\n", c.Name, c.Type, null, unit, c.Description, where)
+	}
+	return out.String()
 }
 
 // schemaOf is the table of a Parquet file's columns.
