@@ -42,7 +42,7 @@ func newProxy(s *azurite.Server) (*proxy, error) {
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("starting a proxy: %w", err), p.stop())
 		}
-		server := &http.Server{Handler: p.handler(target, at.table), ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
+		server := &http.Server{Handler: p.handler(target, at.table), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16, ErrorLog: log.New(io.Discard, "", 0)}
 		p.servers = append(p.servers, server)
 		p.account.ConnectionString = strings.Replace(p.account.ConnectionString, target.String(), "http://"+l.Addr().String(), 1)
 		go func() { _ = server.Serve(l) }() // until stop

@@ -103,7 +103,7 @@ func (o *round) sweep(ctx context.Context, r *rig) error {
 			return err
 		}
 	}
-	return errors.New("the function Sweep stored no plan")
+	return errors.New("no plan was stored by the function Sweep")
 }
 
 // measure has the probers take what they are given, and deliver the documents, all of them made before

@@ -135,7 +135,7 @@ func (d *door) open() error {
 		return fmt.Errorf("listening for storage's clients: %w", err)
 	}
 	d.address = l.Addr().String()
-	server := &http.Server{Handler: http.HandlerFunc(d.serve), ReadHeaderTimeout: time.Minute}
+	server := &http.Server{Handler: http.HandlerFunc(d.serve), ReadHeaderTimeout: time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16}
 	d.server = server
 	go func() { _ = server.Serve(l) }() // until close
 	return nil
