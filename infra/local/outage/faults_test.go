@@ -165,7 +165,9 @@ func TestResultsThroughFaultyStorageKeepWhatTheyAccept(t *testing.T) {
 	}
 	for i := range documents {
 		if i == documents/2 { // away altogether for a moment: nothing may be accepted
-			proxy.SetFault(func(*http.Request) storageproxy.Fault { return storageproxy.Fault{Status: 503, RetryAfter: time.Second} })
+			proxy.SetFault(func(*http.Request) storageproxy.Fault {
+				return storageproxy.Fault{Status: 503, RetryAfter: time.Second}
+			})
 			if status, after, body := post(t, ctx, url, foreign(t, environment, documents)); status != http.StatusServiceUnavailable || after == "" {
 				t.Errorf("while storage takes nothing: answered %d, Retry-After %q, %s", status, after, body)
 			}

@@ -17,7 +17,7 @@ func TestAProberKilledDuringAnOutageOfStorageLosesNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	config := testConfig("sp", fiveRegions[:3], 40*time.Second, 60*time.Second)
-	config = bytes.Replace(config, []byte("lead: 3s"), []byte("lead: 10s"), 1) // time to stop storage before a run begins
+	config = bytes.Replace(config, []byte("lead: 3s"), []byte("lead: 10s"), 1)      // time to stop storage before a run begins
 	s := start(t, config, func(o *stack.Options) { o.Heartbeat = 5 * time.Second }) // none counts as silent because the machine is busy
 	awayFromTheNextMinute(t, 20*time.Second)
 	counter := func(id, name string) int {
