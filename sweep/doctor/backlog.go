@@ -13,6 +13,8 @@ const (
 	waitingNoticed = 5 * time.Minute
 	// hoursNoticed is how long after its end an hour may wait: Rollup runs every hour.
 	hoursNoticed = 3 * time.Hour
+	// daysNoticed is how long after its end a day may wait: Compact runs every hour.
+	daysNoticed = 6 * time.Hour
 	// quarantineDays is how far back the quarantine is looked at.
 	quarantineDays = 7
 	// mostHeld bounds how much of it is counted.
@@ -69,6 +71,30 @@ func (e *examination) hours(ctx context.Context) error {
 	}
 	e.found(CheckHours, "", Warning, fmt.Sprintf("%s to be computed, the oldest %s", plural(n, "hour of a prober waits", "hours of probers wait"), stamp(oldest)),
 		"nothing after an upgrade or late documents, if it becomes less; else see what Rollup says in the app's log (ROLLUP_SCHEDULE), or compute them with: sweep rollup")
+	return nil
+}
+
+func (e *examination) lake(ctx context.Context) error {
+	marks, err := e.Rows.DayMarks(ctx)
+	if err != nil {
+		return err
+	}
+	n := 0
+	var oldest time.Time
+	for _, m := range marks {
+		if e.now.Sub(m.Begin.AddDate(0, 0, 1)) <= daysNoticed {
+			continue
+		}
+		if n++; oldest.IsZero() || m.Begin.Before(oldest) {
+			oldest = m.Begin
+		}
+	}
+	if n == 0 {
+		e.ok(CheckLake, "", "no day waits to be compacted but the last one")
+		return nil
+	}
+	e.found(CheckLake, "", Warning, fmt.Sprintf("%s to be compacted, the oldest %s", plural(n, "day of a prober waits", "days of probers wait"), oldest.UTC().Format(time.DateOnly)),
+		"nothing after an upgrade or late documents, if it becomes less; else see what Compact says in the app's log (COMPACT_SCHEDULE), or do it with: sweep compact --apply")
 	return nil
 }
 

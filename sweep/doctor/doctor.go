@@ -40,6 +40,7 @@ const (
 	CheckSweeps        = "sweeps"
 	CheckInbox         = "inbox"
 	CheckHours         = "hours"
+	CheckLake          = "lake"
 	CheckQuarantine    = "quarantine"
 )
 
@@ -77,6 +78,8 @@ type Rows interface {
 	OpenSweeps(ctx context.Context) ([]time.Time, error)
 	// HourMarks lists the hours that wait to be computed.
 	HourMarks(ctx context.Context) ([]tables.HourMark, error)
+	// DayMarks lists the days that wait to be compacted.
+	DayMarks(ctx context.Context) ([]tables.DayMark, error)
 }
 
 // Doctor examines one environment.
@@ -118,6 +121,7 @@ func (d *Doctor) Examine(ctx context.Context) []Finding {
 		{CheckSweeps, e.sweeps, false},
 		{CheckInbox, e.waiting, false},
 		{CheckHours, e.hours, false},
+		{CheckLake, e.lake, false},
 		{CheckQuarantine, e.quarantine, false},
 	} {
 		if check.needs && e.config == nil {

@@ -29,7 +29,7 @@ func TestAHealthyEnvironmentHasNoFindings(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	for _, want := range []string{"access", "clock", "configuration", "probers", "addresses", "schedule", "sweeps", "inbox", "hours", "quarantine"} {
+	for _, want := range []string{"access", "clock", "configuration", "probers", "addresses", "schedule", "sweeps", "inbox", "hours", "lake", "quarantine"} {
 		if !checks[want] {
 			t.Errorf("nothing is said of %s", want)
 		}
@@ -121,6 +121,9 @@ func TestEachAilmentIsFound(t *testing.T) {
 			w.marks = append(w.marks, tables.HourMark{Source: "eastus", Begin: now.Add(-30 * time.Hour).Truncate(time.Hour)})
 		},
 			[]string{"hours||warning|1 hour of a prober waits to be computed, the oldest 2026-11-29 04:00Z"}},
+		"days that wait": {func(w *world) {
+			w.days = append(w.days, tables.DayMark{Source: "eastus", Begin: now.Truncate(24*time.Hour).AddDate(0, 0, -3)})
+		}, []string{"lake||warning|1 day of a prober waits to be compacted, the oldest 2026-11-27"}},
 		"documents that were refused": {func(w *world) {
 			w.held = []inbox.Held{{Why: inbox.Reason{Stage: "plan"}}, {Why: inbox.Reason{Stage: "conflict"}}, {Why: inbox.Reason{Stage: "conflict"}}}
 		}, []string{`quarantine||warning|3 documents were refused in the last 7 days, most at stage "conflict"`}},
@@ -179,7 +182,7 @@ func TestWhatCannotBeLookedAtIsUnknown(t *testing.T) {
 			unknown[f.Check] = true
 		}
 	}
-	if len(unknown) != 9 || unknown["access"] {
+	if len(unknown) != 10 || unknown["access"] {
 		t.Errorf("unknown are %v: want all but access", unknown)
 	}
 }

@@ -38,6 +38,7 @@ type world struct {
 	entries       func(slot time.Time) []ledger.Entry
 	open          []time.Time
 	marks         []tables.HourMark
+	days          []tables.DayMark
 	items         []inbox.Item
 	held          []inbox.Held
 	places        []account.Access
@@ -64,6 +65,7 @@ func healthy() *world {
 		},
 		places: []account.Access{{Place: "config-test"}, {Place: "latesttest"}},
 		marks:  []tables.HourMark{{Source: "eastus", Begin: now.Truncate(time.Hour)}},
+		days:   []tables.DayMark{{Source: "eastus", Begin: now.Truncate(24 * time.Hour)}},
 		items:  []inbox.Item{{Name: "eastus/x", Created: now.Add(-time.Minute)}},
 		open:   []time.Time{now.Truncate(10 * time.Minute)},
 	}
@@ -157,3 +159,5 @@ func (w rows) Sweep(_ context.Context, slot time.Time) (ledger.Header, []ledger.
 func (w rows) OpenSweeps(context.Context) ([]time.Time, error) { return w.open, w.err }
 
 func (w rows) HourMarks(context.Context) ([]tables.HourMark, error) { return w.marks, w.err }
+
+func (w rows) DayMarks(context.Context) ([]tables.DayMark, error) { return w.days, w.err }
