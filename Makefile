@@ -61,6 +61,12 @@ bench: $(NODE_STAMP) peers ## figures beside peers, as BENCH lines (ONLY=udp,tcp
 scale: $(NODE_STAMP) ## what a sweep of 4 to 60 simulated probers costs the app, stage by stage, and a month of it (SIZES=4,15: some sizes); takes some minutes
 	@go run ./infra/local/scale $(if $(SIZES),-sizes $(SIZES))
 
+.PHONY: soak
+soak: $(NODE_STAMP) ## a simulated month of sweeps with kills, storage faults and wrong clocks, and its account (MINUTES=8 at the most, SEED=n, DAYS=31)
+	@mkdir -p bin
+	@go build -o bin/soak ./infra/local/soak
+	@bin/soak $(if $(SEED),-seed $(SEED)) $(if $(DAYS),-days $(DAYS)) $(if $(MINUTES),-minutes $(MINUTES))
+
 .PHONY: outage
 outage: $(NODE_STAMP) ## rehearse outages of storage of a minute, ten minutes, an hour and a day (ONLY=1m,1h: some); takes about three minutes
 	go run ./infra/local/outage $(if $(ONLY),-only $(ONLY))
