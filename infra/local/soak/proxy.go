@@ -42,7 +42,7 @@ func openProxy(a account.Account, w *weather, now func() time.Time) (account.Acc
 		if err != nil {
 			return a, nil, errors.Join(fmt.Errorf("listening for %s: %w", name, err), p.Close())
 		}
-		server := &http.Server{Handler: p.to(u.Host), ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: 10 * time.Second}
+		server := &http.Server{Handler: p.to(u.Host), ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16}
 		p.servers = append(p.servers, server)
 		go func() { _ = server.Serve(listener) }() // ends with Close
 		settings[i] = name + "=http://" + listener.Addr().String() + u.Path
