@@ -54,8 +54,9 @@ func settleDown(t testing.TB, w world, now time.Time) []string {
 func TestAFaultAtAnyCallEndsInTheSameState(t *testing.T) {
 	for _, p := range phases {
 		t.Run(p.name, func(t *testing.T) {
-			clean := newMemory(environment)
-			p.build(t, inMemory(clean))
+			built := newMemory(environment)
+			p.build(t, inMemory(built))
+			clean := built.clone()
 			before := len(clean.calls)
 			inMemory(clean).run(t, p.now)
 			calls := clean.calls[before:]
@@ -65,9 +66,8 @@ func TestAFaultAtAnyCallEndsInTheSameState(t *testing.T) {
 			}
 			for i, op := range calls {
 				for name, fault := range storetest.Faults(before+i, op) {
-					m := newMemory(environment)
+					m := built.clone()
 					w := inMemory(m)
-					p.build(t, w)
 					m.fault = fault
 					if _, err := w.compactor(t, p.now).Run(t.Context(), compact.Scope{Apply: true}); err == nil && op != "DeleteRaw" {
 						t.Errorf("call %d %s, %s: no error", i, op, name)
@@ -91,8 +91,9 @@ func TestAnotherCompactorAndALateDocumentAtAnyCallEndInTheSameState(t *testing.T
 				w.put(t, "westeurope", "tcp-64", day0.Add(3*time.Hour), 11, "eastus", "uksouth")
 				w.put(t, "eastus", "tcp-64", day0, 26, "westeurope") // replayed
 			}
-			clean := newMemory(environment)
-			p.build(t, inMemory(clean))
+			built := newMemory(environment)
+			p.build(t, inMemory(built))
+			clean := built.clone()
 			before := len(clean.calls)
 			inMemory(clean).run(t, p.now)
 			n := len(clean.calls) - before
@@ -100,9 +101,8 @@ func TestAnotherCompactorAndALateDocumentAtAnyCallEndInTheSameState(t *testing.T
 			want := settleDown(t, inMemory(clean), p.now)
 			for i := range n {
 				for _, order := range []string{"document, compactor", "compactor, document"} {
-					m := newMemory(environment)
+					m := built.clone()
 					w := inMemory(m)
-					p.build(t, w)
 					var once sync.Once
 					m.before = func(call int, _ string) {
 						if call < before+i {

@@ -38,6 +38,11 @@ type memory struct {
 	marks map[string]tables.DayMark
 }
 
+// clone is a store of its own with what is in this one. Bodies are never changed in place.
+func (m *memory) clone() *memory {
+	return &memory{environment: m.environment, noMD5: m.noMD5, calls: slices.Clone(m.calls), etags: m.etags, blobs: maps.Clone(m.blobs), marks: maps.Clone(m.marks)}
+}
+
 type stored struct {
 	body []byte
 	etag string
