@@ -37,6 +37,15 @@ check: ## format, vet, staticcheck, module tidiness
 	go mod tidy -diff
 	go mod verify
 
+# Advisories need the network: where their database cannot be had, that is said and is no failure.
+.PHONY: audit
+audit: ## licences of all that is built in, against docs/licences.md (WRITE=1: anew); known vulnerabilities
+	@go run ./infra/audit $(if $(WRITE),-write)
+	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
+	if timeout 300 go run golang.org/x/vuln/cmd/govulncheck@v1.8.0 ./prober ./sweep ./functions >"$$log" 2>&1; then tail -n 3 "$$log"; \
+	elif grep -q '^Vulnerability #' "$$log"; then cat "$$log"; exit 1; \
+	else echo 'make audit: the database of vulnerabilities could not be had: NOT CHECKED'; tail -n 1 "$$log"; fi
+
 # A target ends sooner than its time would let it if it had to find the smallest form of each text first.
 FUZZTIME ?= 1m
 .PHONY: fuzz

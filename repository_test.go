@@ -66,6 +66,7 @@ var order = []rule{
 	{"functions/tick", []string{"functions/host", "functions/ncrontab", "sweep/dispatch", "prober/wire"}, "which slot a tick serves is a function of times"},
 	{"functions", []string{"functions/...", "sweep/...", "prober/wire/..."}, "the app never measures"},
 	{"infra/pack", nil, "packaging moves files"},
+	{"infra/audit", nil, "licences are texts"},
 	{"infra/local/...", []string{"..."}, "the local stack puts everything together"},
 }
 
