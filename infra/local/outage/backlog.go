@@ -20,28 +20,24 @@ import (
 	"isochrone/sweep/tables"
 )
 
-const (
-	backlogSlots = 144 // a day's
-	// invocation is what host.json gives a tick, less what the app keeps for its answer.
-	invocation = 5*time.Minute - 20*time.Second
-)
+// invocation is what host.json gives a tick, less what the app keeps for its answer.
+const invocation = 5*time.Minute - 20*time.Second
 
-// backlog is what a tick has to do that comes after a day: 144 slots of n probers, each with a run to every other.
+// backlog is what a tick has to do that comes late: slots of n probers, each with a run to every other.
 type backlog struct {
-	n            int
-	rows, runs   int
-	missing      time.Duration // recording 144 slots as missed
-	expiring     time.Duration // giving expired rows to 144 slots that were planned
-	invocations  int
-	incomplete   int // sweeps that are not complete then
-	notMissed    int // slots without a header that says missed
-	rowsPerSweep int
+	slots, n    int
+	rows, runs  int
+	missing     time.Duration // recording the slots as missed
+	expiring    time.Duration // giving expired rows to as many slots that were planned
+	invocations int
+	incomplete  int // sweeps that are not complete then
+	notMissed   int // slots without a header that says missed
 }
 
 // measureBacklog measures both ways in which a day may have been lost: nobody swept its slots; and all were
 // planned, and nobody came back. Ticks end after maxInvocation and are resumed by the next.
-func measureBacklog(ctx context.Context, server *azurite.Server, environment string, n int, maxInvocation time.Duration) (*backlog, error) {
-	out := &backlog{n: n}
+func measureBacklog(ctx context.Context, server *azurite.Server, environment string, slots, n int, maxInvocation time.Duration) (*backlog, error) {
+	out := &backlog{slots: slots, n: n}
 	blobs, err := archive.Open(server.Account(), environment)
 	if err != nil {
 		return nil, err
@@ -75,7 +71,7 @@ func measureBacklog(ctx context.Context, server *azurite.Server, environment str
 		Now: func() time.Time { return now }, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), NewSeed: wire.NewSeed}
 
 	var unswept []time.Time
-	for i := range backlogSlots {
+	for i := range slots {
 		unswept = append(unswept, now.Add(-3*24*time.Hour+time.Duration(i)*period))
 	}
 	begun := time.Now()
@@ -90,7 +86,7 @@ func measureBacklog(ctx context.Context, server *azurite.Server, environment str
 		targets[p.ID] = plan.Target{Assignments: wire.AssignmentsVersion,
 			Addresses: map[string]plan.Address{"public": {IP: netip.AddrFrom4([4]byte{127, 0, 1, byte(i + 1)}), TCPPort: 7700}}}
 	}
-	for i := range backlogSlots {
+	for i := range slots {
 		slot := day.Add(time.Duration(i) * period)
 		p, err := plan.Make(plan.Input{Config: c, ConfigHash: hash, Slot: slot, Now: slot, Seed: wire.NewSeed(), Targets: targets})
 		if err != nil {
@@ -106,7 +102,6 @@ func measureBacklog(ctx context.Context, server *azurite.Server, environment str
 		if _, err := blobs.CreatePlan(ctx, slot, body); err != nil {
 			return nil, err
 		}
-		out.rowsPerSweep = p.Runs()
 		out.runs += p.Runs()
 	}
 	for begun := time.Now(); ; {
@@ -132,7 +127,7 @@ func (b *backlog) check(ctx context.Context, rows *tables.Store, day time.Time, 
 	if err != nil {
 		return err
 	}
-	b.incomplete, b.notMissed = backlogSlots, len(unswept)
+	b.incomplete, b.notMissed = b.slots, len(unswept)
 	for _, h := range headers {
 		switch {
 		case h.State == ledger.Complete && !h.Slot.Before(day):

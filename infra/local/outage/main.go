@@ -33,7 +33,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("outage", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	only := flags.String("only", "1m,10m,1h,24h", "the outages to rehearse, durations with commas between")
-	probers := flags.Int("backlog", 0, "instead: bring a day of sweeps of so many probers to its end, of which nothing came")
+	probers := flags.Int("backlog", 0, "instead: bring sweeps of so many probers to their end, of which nothing came")
+	slots := flags.Int("slots", 144, "with -backlog: how many sweeps; a day has 144")
 	limit := flags.Duration("invocation", invocation, "with -backlog: after how long a tick ends")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -52,7 +53,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	if *probers > 0 {
 		do = func(server *azurite.Server, _ string) (bool, error) {
-			return bringToEnd(ctx, server, *probers, *limit, stdout)
+			return bringToEnd(ctx, server, *slots, *probers, *limit, stdout)
 		}
 	}
 	lost, err := withStorage(ctx, do)
@@ -155,13 +156,13 @@ func short(d time.Duration) string {
 }
 
 // bringToEnd prints how long the ticks after a lost day take.
-func bringToEnd(ctx context.Context, server *azurite.Server, probers int, limit time.Duration, stdout io.Writer) (lost bool, err error) {
-	b, err := measureBacklog(ctx, server, "backlog", probers, limit)
+func bringToEnd(ctx context.Context, server *azurite.Server, slots, probers int, limit time.Duration, stdout io.Writer) (lost bool, err error) {
+	b, err := measureBacklog(ctx, server, "backlog", slots, probers, limit)
 	if err != nil {
 		return false, err
 	}
-	_, _ = fmt.Fprintf(stdout, "%d slots that nobody swept: recorded as missed in %s\n", backlogSlots, b.missing.Round(time.Millisecond))
-	_, _ = fmt.Fprintf(stdout, "%d slots of %d probers of which nothing came, %d runs: %d rows in %s, %d ticks of at most %s\n", backlogSlots, probers, b.runs, b.rows,
+	_, _ = fmt.Fprintf(stdout, "%d slots that nobody swept: recorded as missed in %s\n", slots, b.missing.Round(time.Millisecond))
+	_, _ = fmt.Fprintf(stdout, "%d slots of %d probers of which nothing came, %d runs: %d rows in %s, %d ticks of at most %s\n", slots, probers, b.runs, b.rows,
 		b.expiring.Round(100*time.Millisecond), b.invocations, limit)
 	for _, f := range []struct {
 		name  string
