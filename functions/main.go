@@ -5,7 +5,7 @@
 //
 // Settings (environment): ISOCHRONE_ENVIRONMENT, the storage settings of package account,
 // SWEEP_SCHEDULE, INGEST_SCHEDULE, ROLLUP_SCHEDULE and COMPACT_SCHEDULE (NCRONTAB, which the host reads
-// too), and ISOCHRONE_FUNCTION_TIMEOUT where host.json's functionTimeout is overridden. The host sets
+// too), GOGC and GOMEMLIMIT (see memory.go), and ISOCHRONE_FUNCTION_TIMEOUT where host.json's functionTimeout is overridden. The host sets
 // FUNCTIONS_CUSTOMHANDLER_PORT.
 package main
 
@@ -28,6 +28,7 @@ import (
 var version = "dev"
 
 func main() {
+	setMemory(os.Getenv)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
 	stop()
