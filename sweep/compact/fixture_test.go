@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +22,12 @@ import (
 	"isochrone/sweep/tables"
 )
 
-func TestMain(m *testing.M) { azuritetest.Main(m) }
+// Thousands of small files are made, each with a compressor of some megabytes, which the collector would
+// take away from who wants it next.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(1500)
+	azuritetest.Main(m)
+}
 
 const environment = "test"
 
