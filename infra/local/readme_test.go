@@ -153,6 +153,7 @@ var inText = map[string]string{
 	"make deps":                        "make deps",
 	"make bench":                       "", // takes longer than a test may
 	"make scale":                       "", // likewise
+	"make soak":                        "", // likewise; a day of it is a test of its own
 	"make experiment NAME=load":        "", // likewise; its package's tests run a short one
 	"bin/prober ping":                  "", // a block runs it
 	"bin/prober ping --help":           "bin/prober ping --help",

@@ -47,6 +47,13 @@ func (d driver) value(t reflect.Type, depth int) reflect.Value {
 		v.Elem().Set(d.value(t.Elem(), depth+1))
 	case reflect.Slice:
 		v.Set(reflect.Append(v, d.value(t.Elem(), depth+1)))
+	case reflect.Func: // one that does nothing, and says that all is well
+		v.Set(reflect.MakeFunc(t, func([]reflect.Value) (out []reflect.Value) {
+			for i := range t.NumOut() {
+				out = append(out, reflect.Zero(t.Out(i)))
+			}
+			return out
+		}))
 	case reflect.Map:
 		v.Set(reflect.MakeMap(t))
 		v.SetMapIndex(d.value(t.Key(), depth+1), d.value(t.Elem(), depth+1))

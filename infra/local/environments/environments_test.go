@@ -85,12 +85,12 @@ func hostile() []string {
 
 // names are the containers and tables that an environment may have: kind and form of the rest.
 func named(name, environment string) bool {
-	for _, kind := range []string{"probers-", "assignments-", "inbox-", "config-", "raw-", "quarantine-"} {
+	for _, kind := range []string{"probers-", "assignments-", "inbox-", "config-", "raw-", "quarantine-", "lake-"} {
 		if name == kind+environment {
 			return true
 		}
 	}
-	for _, kind := range []string{"latest", "dirty", "probers", "profiles"} {
+	for _, kind := range []string{"latest", "dirty", "probers", "profiles", "series"} {
 		if name == kind+environment {
 			return true
 		}

@@ -221,7 +221,7 @@ func startHandler(t *testing.T, ctx context.Context, a account.Account, environm
 	}
 	cmd := exec.Command(binary)
 	cmd.Env = append(os.Environ(), account.EnvEnvironment+"="+environment, account.EnvConnectionString+"="+a.ConnectionString,
-		"FUNCTIONS_CUSTOMHANDLER_PORT=0", "SWEEP_SCHEDULE=0 */10 * * * *", "INGEST_SCHEDULE=0 * * * * *", "ROLLUP_SCHEDULE=0 5 * * * *")
+		"FUNCTIONS_CUSTOMHANDLER_PORT=0", "SWEEP_SCHEDULE=0 */10 * * * *", "INGEST_SCHEDULE=0 * * * * *", "ROLLUP_SCHEDULE=0 5 * * * *", "COMPACT_SCHEDULE=0 35 * * * *")
 	reader, writer := io.Pipe()
 	cmd.Stdout, cmd.Stderr = writer, writer
 	ended := make(chan struct{})

@@ -74,7 +74,7 @@ func (s *scale) newRig(ctx context.Context, n int, seed uint64) (_ *rig, err err
 		AppDir: s.app, Account: r.server.Account(), HostID: "isochrone-" + environment, Log: slog.New(r.watch),
 		Settings: map[string]string{
 			account.EnvEnvironment: environment, account.EnvConnectionString: r.app.account.ConnectionString,
-			"SWEEP_SCHEDULE": never, "INGEST_SCHEDULE": never, "ROLLUP_SCHEDULE": never,
+			"SWEEP_SCHEDULE": never, "INGEST_SCHEDULE": never, "ROLLUP_SCHEDULE": never, "COMPACT_SCHEDULE": never,
 		},
 	})
 	return r, err
