@@ -119,11 +119,6 @@ func (g *Ingester) atOnce(ctx context.Context, it inbox.Item, body []byte) (hand
 		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
 		defer cancel()
 	}
-	leave, err := g.budget().body(ctx, it)
-	if err != nil {
-		return handled{}, err
-	}
-	defer leave()
 	done, err := g.guard(it, func() (handled, error) { return g.openForeign(ctx, it, body, mostAtOnce) })
 	if errors.As(err, &done.refusal) {
 		err = g.quarantine(ctx, it, body, done.refusal)

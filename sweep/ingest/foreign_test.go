@@ -12,6 +12,7 @@ import (
 
 	"isochrone/prober/wire"
 	"isochrone/sweep/dispatch/storetest"
+	"isochrone/sweep/inbox"
 	"isochrone/sweep/ingest"
 	"isochrone/sweep/result"
 )
@@ -178,13 +179,25 @@ func TestAForeignDocumentSurvivesStorageFaults(t *testing.T) {
 func TestThereIsTimeForTheInboxWhenStorageHangs(t *testing.T) {
 	b := newBench(t)
 	g := b.ingester()
-	g.Rows = hangingRows{g.Rows}
+	g.Rows, g.Inbox = hangingRows{g.Rows}, hastyInbox{g.Inbox}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	out, err := g.Foreign(ctx, pack(t, foreignDocument(b.clock())), ingest.Parameters{})
 	if err != nil || out.Stored || len(b.store.Waiting()) != 1 {
 		t.Errorf("outcome %+v, error %v, the inbox holds %q", out, err, b.store.Waiting())
 	}
+}
+
+// hastyInbox takes nothing once ctx has ended, as storage does.
+type hastyInbox struct{ waiting }
+
+type waiting = ingest.Inbox // which has a method of its own name
+
+func (h hastyInbox) DropForeign(ctx context.Context, body []byte, meta map[string]string) (inbox.Item, bool, error) {
+	if err := ctx.Err(); err != nil {
+		return inbox.Item{}, false, err
+	}
+	return h.waiting.DropForeign(ctx, body, meta)
 }
 
 type hangingRows struct{ ingest.Rows }
