@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"isochrone/sweep/tables"
 )
 
@@ -16,6 +18,8 @@ type History interface {
 	RunMonths(ctx context.Context) (since, until time.Time, err error)
 	// RunSources lists the sources that have runs in it.
 	RunSources(ctx context.Context, since, until time.Time) ([]string, error)
+	// FindSeries sees to it that every series of a source in that time is found when its runs are read.
+	FindSeries(ctx context.Context, source string, since, until time.Time) error
 }
 
 // Scope says what a backfill goes over. The zero value is all of history.
@@ -66,6 +70,14 @@ func (r *Roller) backfillWindows(ctx context.Context, from History, s Scope) (ou
 	}
 	sources, err := from.RunSources(ctx, since, until)
 	if err != nil {
+		return nil, err
+	}
+	var found errgroup.Group
+	found.SetLimit(concurrency)
+	for _, source := range sources {
+		found.Go(func() error { return from.FindSeries(ctx, source, since, until) })
+	}
+	if err := found.Wait(); err != nil {
 		return nil, err
 	}
 	marks, err := r.Hours.HourMarks(ctx) // before the runs are read

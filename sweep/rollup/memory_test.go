@@ -317,6 +317,10 @@ func (m *memory) RunSources(context.Context, time.Time, time.Time) (out []string
 	return out, err
 }
 
+func (m *memory) FindSeries(context.Context, string, time.Time, time.Time) error {
+	return m.call("FindSeries", func() error { return nil })
+}
+
 // state is all that rolling up has made, a line each.
 func (m *memory) state(t testing.TB) (lines []string) {
 	t.Helper()

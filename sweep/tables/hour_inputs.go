@@ -125,17 +125,27 @@ func (s *Store) RunSources(ctx context.Context, since, until time.Time) ([]strin
 
 // firstPartition is that of the first row that a filter leaves; empty for none.
 func (s *Store) firstPartition(ctx context.Context, table, filter string) (string, error) {
-	for body, err := range s.scan(ctx, table, filter, 1, "source") {
+	r, err := s.firstRun(ctx, table, filter)
+	if r == nil {
+		return "", err
+	}
+	return r.Series.Source, err
+}
+
+// firstRun is the first row that a filter leaves, with its series alone; nil for none.
+func (s *Store) firstRun(ctx context.Context, table, filter string) (*Row, error) {
+	for body, err := range s.scan(ctx, table, filter, 1, "source", "target", "path", "probe") {
 		var r Row
 		if err == nil {
 			err = decode(body, inputFields, &r)
 		}
+		r.Series.Environment = s.environment
 		if err == nil {
-			err = wire.ValidateName("source", r.Series.Source)
+			err = r.Series.Validate()
 		}
-		return r.Series.Source, err
+		return &r, err
 	}
-	return "", nil
+	return nil, nil
 }
 
 // RunMonths are the first and the end of the last month that have runs; zero where none has.

@@ -92,6 +92,35 @@ func (s *Store) keepSeries(ctx context.Context, list iter.Seq[wire.Series]) erro
 	return nil
 }
 
+// FindSeries keeps the series that a source has runs of in the months of since to until: those of a version
+// that kept none. It goes from each series to the next, and so asks once for each.
+func (s *Store) FindSeries(ctx context.Context, source string, since, until time.Time) error {
+	if err := wire.ValidateName("source", source); err != nil {
+		return fmt.Errorf("looking for the series of a source: %w: %w", ErrRefused, err)
+	}
+	months, err := s.months(ctx, runsTables, since, until)
+	if err != nil {
+		return fmt.Errorf("looking for the series of %q: %w", source, err)
+	}
+	for _, table := range months {
+		keys := keyRange{partition: source}
+		for {
+			row, err := s.firstRun(ctx, table, keys.filter())
+			if err == nil && row != nil {
+				err = s.keepSeries(ctx, slices.Values([]wire.Series{row.Series}))
+			}
+			if err != nil {
+				return fmt.Errorf("looking for the series of %q: %w", source, err)
+			}
+			if row == nil {
+				break
+			}
+			keys.rowFrom = after(seriesRow(row.Series) + "|")
+		}
+	}
+	return nil
+}
+
 // SeriesOf lists the series of a source that ever had a run, in the order of the keys of their runs.
 func (s *Store) SeriesOf(ctx context.Context, source string) ([]wire.Series, error) {
 	if err := wire.ValidateName("source", source); err != nil {

@@ -170,3 +170,37 @@ func TestEveryWayToStoreRunsKeepsTheirSeries(t *testing.T) {
 		}
 	}
 }
+
+// Runs of a version that kept no series are found by going from one to the next.
+func TestSeriesOfAnOlderVersionAreFound(t *testing.T) {
+	a, env := azuritetest.Environment(t)
+	s, err := Open(a, env)
+	must(t, err)
+	ctx := background(t)
+	var want []wire.Series
+	var rs []result.Result
+	for i, probe := range []string{"tcp-64", "tcp", "ext.tcp"} {
+		for _, target := range []string{"eastus", "eastus2"} {
+			series := wire.Series{Environment: env, Source: "westeurope", Target: target, Path: "public", Probe: probe}
+			want = append(want, series)
+			rs = append(rs, expired(series, slot0.AddDate(0, -i, 0)), expired(series, slot0.AddDate(0, -i, 0).Add(time.Hour)))
+		}
+	}
+	must(t, s.AddExpired(ctx, append(rs, expired(seriesOf(env, "uksouth", "eastus"), slot0))))
+	for _, is := range want {
+		_, etag, err := s.get(ctx, s.name(seriesTable), is.Source, seriesRow(is))
+		must(t, err)
+		must(t, s.delete(ctx, s.name(seriesTable), is.Source, seriesRow(is), etag))
+	}
+	old, err := Open(a, env) // which knows none
+	must(t, err)
+	must(t, old.FindSeries(ctx, "westeurope", slot0.AddDate(0, -2, 0), slot0.Add(time.Hour)))
+	got, err := old.SeriesOf(ctx, "westeurope")
+	must(t, err)
+	order := func(a, b wire.Series) int { return strings.Compare(seriesRow(a), seriesRow(b)) }
+	slices.SortFunc(want, order)
+	slices.SortFunc(got, order)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
