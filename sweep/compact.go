@@ -55,7 +55,7 @@ days, with --backfill or without; --to is left out.`,
 	flags.StringVar(&to, "to", "", "the end, a day that is left out")
 	flags.StringVar(&c.folder, "folder", "", "for temporary files: some 30 bytes a sample of the largest file (default: the system's)")
 	flags.BoolVar(&c.apply, "apply", false, "write, and delete")
-	flags.BoolVar(&c.yes, "yes", false, "do not ask before that")
+	flags.BoolVar(&c.yes, "yes", false, "do not ask before --apply writes and deletes")
 	noFiles(cmd, "from", "to")
 	formatFlag(cmd, &format)
 	return cmd

@@ -73,10 +73,14 @@ func compactText(w *bytes.Buffer, st style, o *compactObject) {
 			fmt.Fprintln(w, "and more: --format json tells the first hundred")
 		}
 	}
-	fmt.Fprintf(w, "n = %s: %s written, %s unchanged, %s deleted (%s)\n", plural(o.Days, "day of a prober", "days of probers"), plural(o.Written, "lake file", "lake files"), count(o.Same),
-		plural(o.Deleted, "raw file", "raw files"), megabytes(o.Freed))
+	written, deleted := "to be written", "to be deleted"
+	if o.Applied {
+		written, deleted = "written", "deleted"
+	}
+	fmt.Fprintf(w, "n = %s: %s %s, %s unchanged, %s %s (%s)\n", plural(o.Days, "day of a prober", "days of probers"), plural(o.Written, "lake file", "lake files"), written, count(o.Same),
+		plural(o.Deleted, "raw file", "raw files"), deleted, megabytes(o.Freed))
 	if o.Waiting > 0 {
-		fmt.Fprintf(w, "%s not over yet: its turn comes half an hour after midnight UTC\n", plural(o.Waiting, "changed day is", "changed days are"))
+		fmt.Fprintf(w, "%s not over yet: the turn of a day comes half an hour after its midnight UTC\n", plural(o.Waiting, "changed day is", "changed days are"))
 	}
 	switch {
 	case !o.Finished || o.Left > 0:
