@@ -76,8 +76,8 @@ func (s *Spool) recover() error {
 	}
 	s.makeRoom(0, nil) // the limit may be lower than it was
 	// The process before may have been ended between giving a file its name and syncing the folder.
-	clear(s.folder.unsynced)
-	return s.folder.disk.SyncDir("")
+	s.folder.unsynced[""] = true
+	return s.folder.syncRemovals()
 }
 
 // adopting is no name that save gives: the only copy is not written over.
@@ -105,6 +105,10 @@ func (s *Spool) adopt() error {
 		return err
 	}
 	for _, e := range entries {
+		if e.name == adopting { // the start before was ended in the middle of this
+			s.unlink(e.name)
+			continue
+		}
 		seq, ok := seqOf(e.name, tempEnd)
 		if !ok {
 			continue

@@ -70,7 +70,11 @@ func (q *queue) remove(d *document) {
 	if !ok {
 		return
 	}
-	q.docs = slices.Delete(q.docs, i, i+1)
+	if i == 0 { // moving all the others up would make emptying a long queue quadratic
+		q.docs[0], q.docs = nil, q.docs[1:]
+	} else {
+		q.docs = slices.Delete(q.docs, i, i+1)
+	}
 	if q.names[d.name] == d {
 		delete(q.names, d.name)
 	}

@@ -13,6 +13,11 @@ const (
 	readRetry     = time.Minute      // a file that the disk does not give is tried again
 	settling      = time.Hour        // see expired
 	maxUnreadable = 64               // files that one call of Next tries in vain
+
+	// A disk that has become read-only removes nothing, not even what it does not have, so that each
+	// document leaves two names behind for as long as that lasts.
+	maxUnremovable = 1024    // files whose removal is tried again each time
+	maxDoomed      = 1 << 17 // names of such files that are remembered: a few MB
 )
 
 // tend does the housekeeping that is due: it gives up what has expired, wherever in the queue,
@@ -34,11 +39,11 @@ func (s *Spool) tend() {
 	if s.folder == nil {
 		return
 	}
-	doomed := s.doomed
-	s.doomed = nil
-	for _, name := range doomed {
+	for range min(len(s.doomed), maxUnremovable) {
+		name := s.doomed[0]
+		s.doomed = s.doomed[1:]
 		if s.folder.remove(name) != nil {
-			s.doomed = append(s.doomed, name)
+			s.doomed = append(s.doomed, name) // behind the others
 		}
 	}
 	if s.queue.unsaved > 0 && now >= s.saveAt {
@@ -114,9 +119,13 @@ func (s *Spool) discard(d *document) {
 	}
 }
 
-// unlink removes a file, now or later.
+// unlink removes a file, now or later. One of too many to remember is found by the next start, and
+// delivered once more, which changes nothing.
 func (s *Spool) unlink(name string) {
 	if err := s.folder.remove(name); err != nil {
+		if len(s.doomed) == maxDoomed {
+			s.doomed = s.doomed[1:]
+		}
 		s.o.Log.Warn("a file of the spool cannot be removed", "file", name, "error", err, "retry_after", tendEvery)
 		s.doomed = append(s.doomed, name)
 	}
