@@ -127,7 +127,7 @@ func TestEachBadSettingIsNamed(t *testing.T) {
 		{"ISOCHRONE_POLL", "1ms", "want a duration from 100ms"},
 		{"ISOCHRONE_HEARTBEAT", "2h", "want a duration from 1s to 1h0m0s"},
 		{"ISOCHRONE_SPOOL_DIR", "spool", `"spool": want an absolute path`},
-		{"ISOCHRONE_SPOOL_BYTES", "1MiB", `"1MiB": want from 33554432 to`},
+		{"ISOCHRONE_SPOOL_BYTES", "1MiB", `"1MiB": want from 34603008 to`},
 		{"ISOCHRONE_SPOOL_BYTES", "much", `"much": want from`},
 		{"ISOCHRONE_SPOOL_TTL", "169h", "want a duration from 1m0s to 168h0m0s"},
 		{"ISOCHRONE_SPOOL_ORDER", "random", `"random": want oldest or newest`},

@@ -29,6 +29,8 @@ const (
 	// does not take. At some 2 kB a run that is hours at the design point.
 	memoryBytes = "64MiB"
 	diskBytes   = "1GiB"
+	// leastBytes has room for any document, with what the spool writes before it.
+	leastBytes = wire.MaxDocumentBytes + 1<<20
 	// lockPatience is how long a starting prober waits for one that is stopping to let go of the
 	// folder; that one has ten seconds itself.
 	lockPatience = 15 * time.Second
@@ -46,7 +48,7 @@ func readSpoolSettings(or func(name, byDefault string) string) (spoolSettings, e
 		}
 	}
 	var err error
-	s.bytes, err = parseBytes(or("ISOCHRONE_SPOOL_BYTES", byDefault), wire.MaxDocumentBytes, 1<<40)
+	s.bytes, err = parseBytes(or("ISOCHRONE_SPOOL_BYTES", byDefault), leastBytes, 1<<40)
 	faults = append(faults, named("ISOCHRONE_SPOOL_BYTES", err))
 	s.ttl, err = parseInterval(or("ISOCHRONE_SPOOL_TTL", lateLimit.String()), time.Minute, lateLimit)
 	faults = append(faults, named("ISOCHRONE_SPOOL_TTL", err))
