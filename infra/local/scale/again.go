@@ -19,7 +19,7 @@ import (
 type bareTimes struct {
 	blobs  time.Duration // documents, and samples packed and written
 	rows   time.Duration // the rows of the runs
-	others time.Duration // the other rows that ingesting writes: newest runs, ledger, marks
+	others time.Duration // the other rows that ingesting writes: newest runs, list of series, ledger, marks
 }
 
 // least is to write what must be stored; all is to write the same rows and blobs.
@@ -62,7 +62,7 @@ func (s *scale) again(ctx context.Context, r *rig, deliveries []simulated.Delive
 	if out.rows, err = r.rowsAgain(ctx, through, "runs"); err != nil {
 		return out, err
 	}
-	for _, kind := range []string{"latest", "sweeps", "dirty"} {
+	for _, kind := range []string{"latest", "series", "sweeps", "dirty"} {
 		took, err := r.rowsAgain(ctx, through, kind)
 		if err != nil {
 			return out, err
