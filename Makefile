@@ -79,7 +79,7 @@ soak: $(NODE_STAMP) ## a simulated month of sweeps with kills, storage faults an
 	@bin/soak $(if $(SEED),-seed $(SEED)) $(if $(DAYS),-days $(DAYS)) $(if $(MINUTES),-minutes $(MINUTES))
 
 .PHONY: outage
-outage: $(NODE_STAMP) ## rehearse outages of storage of a minute, ten minutes, an hour and a day (ONLY=1m,1h: some); takes about three minutes
+outage: $(NODE_STAMP) ## rehearse outages of storage of a minute, ten minutes, an hour and a day, and three minutes of throttling (ONLY=1m,throttled: some); takes about seven minutes
 	go run ./infra/local/outage $(if $(ONLY),-only $(ONLY))
 
 .PHONY: build

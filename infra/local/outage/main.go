@@ -1,10 +1,11 @@
 // Command outage rehearses outages of storage: what becomes of sweeps and documents while the account is away
-// for a minute, ten minutes, an hour and a day.
+// for a minute, ten minutes, an hour and a day, and while it refuses three of four requests for three minutes.
 //
 // Storage is real, an emulator behind a proxy that refuses connections. So are the stores, the dispatcher, the
 // ingester, the arithmetic of ticks and debts, the probers' spools on disk and their mailboxes. The clock is
 // simulated, in steps of 30 s; nothing is measured; and while storage is away a tick of the app ends after
 // 200 ms instead of after minutes, and in outages of more than ten minutes Ingest ticks every ten minutes.
+// Throttling is rehearsed in real time, with the patience that the programs have.
 package main
 
 import (
@@ -23,6 +24,9 @@ import (
 	"isochrone/infra/local/azurite/azuritetest"
 )
 
+// throttling is the word for it among the durations of outages.
+const throttling = "throttled"
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -32,7 +36,7 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("outage", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	only := flags.String("only", "1m,10m,1h,24h", "the outages to rehearse, durations with commas between")
+	only := flags.String("only", "1m,10m,1h,24h,"+throttling, "the outages to rehearse, durations with commas between, and "+throttling)
 	probers := flags.Int("backlog", 0, "instead: bring sweeps of so many probers to their end, of which nothing came")
 	slots := flags.Int("slots", 144, "with -backlog: how many sweeps; a day has 144")
 	limit := flags.Duration("invocation", invocation, "with -backlog: after how long a tick ends")
@@ -41,9 +45,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	var outages []time.Duration
 	for _, s := range strings.Split(*only, ",") {
+		if s == throttling {
+			outages = append(outages, 0)
+			continue
+		}
 		d, err := time.ParseDuration(s)
 		if err != nil || d < time.Minute || d > 6*24*time.Hour {
-			_, _ = fmt.Fprintf(stderr, "outage: -only %q: want durations from 1m to 144h\n", s)
+			_, _ = fmt.Fprintf(stderr, "outage: -only %q: want durations from 1m to 144h, and %s\n", s, throttling)
 			return 2
 		}
 		outages = append(outages, d)
@@ -95,15 +103,23 @@ func withStorage(ctx context.Context, do func(server *azurite.Server, dir string
 // rehearse goes through the outages, each in an environment of its own, and prints what became of each.
 func rehearse(ctx context.Context, server *azurite.Server, dir string, outages []time.Duration, stdout io.Writer) (lost bool, err error) {
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(stdout, format+"\n", args...) }
-	say("outage   slots  complete  missed  neither  documents finished  stored  runs planned  lost  unplanned  caught up after (simulated)  app busy (real)")
+	say("outage     slots  complete  missed  neither  documents finished  stored  runs planned  lost  unplanned  caught up after (simulated)  app busy (real)")
 	var bench []string
 	for i, d := range outages {
 		begun := time.Now()
-		o, err := rehearseOne(ctx, server, fmt.Sprintf("o%d", i), dir, d)
-		if err != nil {
-			return false, fmt.Errorf("an outage of %s: %w", d, err)
+		name := short(d)
+		rehearse := func() (*outcome, error) { return rehearseOne(ctx, server, fmt.Sprintf("o%d", i), dir, d) }
+		if d == 0 {
+			name = throttling
+			rehearse = func() (*outcome, error) {
+				return rehearseThrottling(ctx, server, fmt.Sprintf("o%d", i), dir, throttledFor, stdout)
+			}
 		}
-		say("%-7s  %5d  %8d  %6d  %7d  %18d  %6d  %12d  %4d  %9d  %27s  %15s", short(d), o.slots, o.complete, o.missed, o.other, o.finished, o.received, o.planned,
+		o, err := rehearse()
+		if err != nil {
+			return false, fmt.Errorf("an outage (%s): %w", name, err)
+		}
+		say("%-9s  %5d  %8d  %6d  %7d  %18d  %6d  %12d  %4d  %9d  %27s  %15s", name, o.slots, o.complete, o.missed, o.other, o.finished, o.received, o.planned,
 			o.lost, o.unplanned, short(o.caughtUp), o.busy.Round(time.Millisecond))
 		for _, why := range slices.Sorted(maps.Keys(o.notMeasured)) {
 			say("         %d runs %s", o.notMeasured[why], why)
@@ -117,9 +133,9 @@ func rehearse(ctx context.Context, server *azurite.Server, dir string, outages [
 			if f.value != 0 {
 				verdict, lost = "short", true
 			}
-			bench = append(bench, fmt.Sprintf("BENCH outage_%s_%s %d count 0 %s", short(d), f.name, f.value, verdict))
+			bench = append(bench, fmt.Sprintf("BENCH outage_%s_%s %d count 0 %s", name, f.name, f.value, verdict))
 		}
-		bench = append(bench, fmt.Sprintf("BENCH outage_%s_caught_up %.0f s - ok", short(d), o.caughtUp.Seconds()))
+		bench = append(bench, fmt.Sprintf("BENCH outage_%s_caught_up %.0f s - ok", name, o.caughtUp.Seconds()))
 		lost = lost || o.caughtUp < 0
 	}
 	say("%s", strings.Join(bench, "\n"))

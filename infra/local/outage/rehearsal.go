@@ -65,6 +65,8 @@ type outcome struct {
 	notMeasured                         map[string]int
 	caughtUp                            time.Duration // simulated, after the end of the outage; negative: not
 	busy                                time.Duration // real, of the app's ticks after the outage
+	// refused requests, and moments that ended with a fault, while storage was throttled
+	refused, failed int
 }
 
 func newRehearsal(ctx context.Context, server *azurite.Server, environment, dir string, begin time.Time) (_ *rehearsal, err error) {
