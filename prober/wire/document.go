@@ -35,6 +35,9 @@ type Provenance struct {
 	// CPUStealRatio is the part of the assignment's time, 0 to 1, in which the hypervisor ran
 	// something else; null where the kernel does not say.
 	CPUStealRatio *float64 `json:"cpu_steal_ratio" xml:"cpu_steal_ratio,omitempty"`
+	// Simulated says that nothing was measured: a model made the figures up. The mark stays with every
+	// row that comes of the document.
+	Simulated bool `json:"simulated,omitempty" xml:"simulated,omitempty"`
 }
 
 // Run is one probe of one series at one slot.

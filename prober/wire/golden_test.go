@@ -30,7 +30,7 @@ func goldenDocument() *Document {
 		Assignment: "a3d73642a3ba17a290e8e15488696aff", Attempt: "0a1b2c3d",
 		Provenance: Provenance{
 			ProberVersion: "1.2.3", ImageDigest: "sha256:0000", VMSize: "Standard_D2s_v5",
-			ClockErrorNS: ptr(int64(1_500_000)), CPUStealRatio: ptr(0.0125),
+			ClockErrorNS: ptr(int64(1_500_000)), CPUStealRatio: ptr(0.0125), Simulated: true,
 		},
 		Runs: []Run{
 			{

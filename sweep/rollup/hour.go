@@ -85,6 +85,9 @@ func (b *hourBuilder) add(r *tables.Row) {
 	if len(r.Noise.Degraded) > 0 {
 		h.Degraded++
 	}
+	if r.Simulated {
+		h.Simulated++
+	}
 	b.counts(r)
 	b.roundTrips(r)
 	if lost, sent, ok := lossOf(r); ok {

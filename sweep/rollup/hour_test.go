@@ -207,6 +207,23 @@ func TestAnHourOfThroughputIsTheMedianOfItsRuns(t *testing.T) {
 	}
 }
 
+func TestAnHourCountsTheRunsThatAModelMadeUp(t *testing.T) {
+	s := seriesOf(environment, "westeurope", "eastus")
+	var rows []tables.Row
+	for i := range 3 {
+		r := measured(t, s, hour0.Add(time.Duration(i)*time.Minute), span(time.Millisecond, 0, 20)...)
+		r.Provenance.Simulated = i > 0
+		rows = append(rows, tables.RowOf(&r))
+	}
+	h := hourOf(t, rows...)
+	if h.Runs != 3 || h.Simulated != 2 {
+		t.Errorf("%d of %d runs are simulated, want 2 of 3", h.Simulated, h.Runs)
+	}
+	if p := rollup.ProfilesOf([]tables.Hour{*h, *hourOf(t, rows[0])}, hour0.AddDate(0, 0, 1).Truncate(24*time.Hour)); len(p) != 1 || p[0].Runs != 4 || p[0].Simulated != 2 {
+		t.Errorf("profiles %s: want 2 simulated runs of 4", line(t, p))
+	}
+}
+
 func TestTheOrderOfArrivalDoesNotMatter(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(4, 2))
 	s := seriesOf(environment, "westeurope", "eastus")
@@ -244,6 +261,7 @@ func TestTheHashOfTheInputsIsThatOfWhatTheHourRestsOn(t *testing.T) {
 		"sample's failure": func(r *tables.Row) { r.Failures[wire.FailureReset]++ }, "mean": func(r *tables.Row) { r.MeanUS = &v },
 		"histogram": func(r *tables.Row) { r.RTTHistogram = "" }, "degraded": func(r *tables.Row) { r.Noise.Degraded = []summary.Reason{summary.ReasonCPUSteal} },
 		"throughput": func(r *tables.Row) { r.Bulk.Throughput.DownBPS = &v }, "rate of load": func(r *tables.Row) { r.Bulk.Load.RequestsPerS = &v },
+		"the mark of simulated runs": func(r *tables.Row) { r.Simulated = true },
 	} {
 		r := base()
 		change(&r)

@@ -83,6 +83,7 @@ func (b *profileBuilder) add(in *tables.Hour) {
 	}
 	h.out.Hours++
 	h.out.Runs += in.Runs
+	h.out.Simulated += in.Simulated
 	for _, of := range []struct {
 		v    *float64
 		into *[]float64

@@ -9,10 +9,11 @@ import (
 // Type is a column's type in the table service.
 type Type string
 
-// The types that are used: every client of the service reads them as plain text, numbers and
-// times.
+// The types that are used: every client of the service reads them as plain text, numbers, times and
+// truth values.
 const (
 	String   Type = "Edm.String"
+	Boolean  Type = "Edm.Boolean"
 	Int32    Type = "Edm.Int32"
 	Double   Type = "Edm.Double"
 	DateTime Type = "Edm.DateTime" // UTC, 100 ns
@@ -66,7 +67,7 @@ func ProfileColumns() []Column { return columnsOf(profileFields) }
 // field is a column of the rows that a T is stored as.
 type field[T any] struct {
 	Column
-	// get returns a string, int, float64, time.Time, or nil when the row lacks the column.
+	// get returns a string, bool, int, float64, time.Time, or nil when the row lacks the column.
 	get func(*T) any
 	// set is given what get returned.
 	set func(*T, any)
@@ -113,6 +114,8 @@ func (c Column) parse(raw json.RawMessage) (any, error) {
 	switch c.Type {
 	case Int32:
 		return parseAs[int](raw)
+	case Boolean:
+		return parseAs[bool](raw)
 	case Double:
 		return parseAs[float64](raw)
 	case DateTime:
@@ -150,6 +153,18 @@ func text[T any](name, meaning string, at func(*T) *string) field[T] {
 func count[T any](name, unit, meaning string, at func(*T) *int) field[T] {
 	return field[T]{Column{name, Int32, unit, meaning},
 		func(v *T) any { return *at(v) },
+		func(v *T, x any) { *at(v) = x.(int) }}
+}
+
+// someCount is a count that is absent for none.
+func someCount[T any](name, unit, meaning string, at func(*T) *int) field[T] {
+	return field[T]{Column{name, Int32, unit, meaning + "; absent for none"},
+		func(v *T) any {
+			if n := *at(v); n != 0 {
+				return n
+			}
+			return nil
+		},
 		func(v *T, x any) { *at(v) = x.(int) }}
 }
 

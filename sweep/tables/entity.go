@@ -31,7 +31,7 @@ type entity struct {
 	body           []byte // JSON with type annotations
 }
 
-// entityWriter builds the JSON of an entity. Every type but String and Int32 is annotated:
+// entityWriter builds the JSON of an entity. Every type but String, Boolean and Int32 is annotated:
 // without it the service takes a whole double for an Int32, and a time for a String.
 type entityWriter struct {
 	entity
@@ -50,7 +50,7 @@ func newEntity(partition, row string) *entityWriter {
 	return w
 }
 
-// put writes a property. v is a string, an int (Int32), a float64 (Double) or a time.Time
+// put writes a property. v is a string, a bool (Boolean), an int (Int32), a float64 (Double) or a time.Time
 // (DateTime, cut to the service's 100 ns); nil writes nothing, because absent is null.
 func (w *entityWriter) put(name string, v any) {
 	switch v := v.(type) {
@@ -64,6 +64,9 @@ func (w *entityWriter) put(name string, v any) {
 		}
 		w.property(name, "", 4+2*n)
 		w.body = appendText(w.body, v)
+	case bool:
+		w.property(name, "", 1)
+		w.body = strconv.AppendBool(w.body, v)
 	case int:
 		if v < math.MinInt32 || v > math.MaxInt32 {
 			w.fault(name, "%d does not fit 32 bits", v)

@@ -26,7 +26,7 @@ func full(t testing.TB, env string) result.Result {
 	r.Run.TCPInfo = &wire.TCPInfo{RTTUS: 2100, MinRTTUS: 2000, RTTVarUS: 17, Retransmits: 20, DeliveryRateBPS: 9_876_543_210,
 		MSSBytes: 1448, CongestionControl: "cubic", CongestionWindow: 10}
 	clock, steal := int64(12_345), 0.25
-	r.Provenance = wire.Provenance{ProberVersion: "1.2.3", ImageDigest: "sha256:abc", VMSize: "Standard_D2s_v5", ClockErrorNS: &clock, CPUStealRatio: &steal}
+	r.Provenance = wire.Provenance{ProberVersion: "1.2.3", ImageDigest: "sha256:abc", VMSize: "Standard_D2s_v5", ClockErrorNS: &clock, CPUStealRatio: &steal, Simulated: true}
 	fillFigures(&r)
 	return r
 }

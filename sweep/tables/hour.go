@@ -19,6 +19,7 @@ type Hour struct {
 	First, Last time.Time            // slots of the oldest and the newest run
 	Failed      map[wire.Failure]int // runs that received nothing, by code
 	Degraded    int                  // runs that are not to be relied on without a look
+	Simulated   int                  // runs that nobody measured: a model made them up
 
 	Counts   HourCounts
 	Failures map[wire.Failure]int // samples, by code
@@ -52,6 +53,7 @@ var hourFields = slices.Concat([]field[Hour]{
 	instant("last_slot", "slot of the newest run", func(h *Hour) *time.Time { return &h.Last }),
 }, tallyFields("runs_%s_count", "runs", "runs that received nothing, for %s", true, func(h *Hour) *map[wire.Failure]int { return &h.Failed }), []field[Hour]{
 	count("runs_degraded_count", "runs", "runs that are not to be relied on without a look", func(h *Hour) *int { return &h.Degraded }),
+	someCount("runs_simulated_count", "runs", "runs that nobody measured: a model made them up", func(h *Hour) *int { return &h.Simulated }),
 	maybeCount("sent_count", "samples", "samples sent, of the runs that tell; absent, as all counts of samples, where none does", func(h *Hour) **int { return &h.Counts.Sent }),
 	maybeCount("received_count", "samples", "samples replied to within the timeout", func(h *Hour) **int { return &h.Counts.Received }),
 	maybeCount("lost_count", "samples", "samples sent and not received, late ones included", func(h *Hour) **int { return &h.Counts.Lost }),

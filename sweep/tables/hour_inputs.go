@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ var inputFields = some(rowFields, slices.Concat([]string{
 	"sent_count", "received_count", "lost_count", "late_count", "duplicate_count", "reordered_count",
 	"rtt_min_us", "rtt_mean_us", "rtt_max_us", "loss_ratio", "loss_ratio_low", "degraded",
 	"moved_bytes", "throughput_up_bps", "throughput_down_bps", "saturate_best_bps", "stream_receiver_per_s", "load_requests_per_s",
+	simulatedColumn,
 }, namesOf(failureFields()), namesOf(splitText("rtt_histogram", "", func(r *Row) *string { return &r.RTTHistogram }))))
 
 var inputColumns = namesOf(inputFields)
@@ -68,11 +70,16 @@ func (s *Store) inputs(ctx context.Context, table, filter string) iter.Seq2[Row,
 	}
 }
 
-// Fingerprint is a hash of all columns of a run that hours are computed from.
+// Fingerprint is a hash of all columns of a run that hours are computed from. The mark of simulated runs,
+// the last of them, adds nothing where it is absent: no hash of a measured run has changed by it.
 func Fingerprint(r *Row) [sha256.Size]byte {
 	b := make([]byte, 0, 2048)
 	for i := range inputFields {
-		b = appendValue(b, inputFields[i].get(r))
+		v := inputFields[i].get(r)
+		if v == nil && inputFields[i].Name == simulatedColumn {
+			continue
+		}
+		b = appendValue(b, v)
 	}
 	return sha256.Sum256(b)
 }
@@ -89,6 +96,8 @@ func appendValue(b []byte, v any) []byte {
 		return binary.AppendVarint(append(b, 2), int64(v))
 	case float64:
 		return binary.BigEndian.AppendUint64(append(b, 3), math.Float64bits(v))
+	case bool:
+		return strconv.AppendBool(append(b, 5), v)
 	case time.Time: // as it is stored, to 100 ns
 		return binary.AppendVarint(append(b, 4), v.UTC().Truncate(100*time.Nanosecond).UnixNano())
 	default:

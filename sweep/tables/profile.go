@@ -17,6 +17,7 @@ type Profile struct {
 	Since, Until time.Time // the days: Since <= hour < Until
 
 	Hours, Runs int
+	Simulated   int    // runs that nobody measured: a model made them up
 	P50         Spread // of the hours' medians, µs
 	P99US       *float64
 	RTTMaxUS    *float64
@@ -40,6 +41,7 @@ var profileFields = slices.Concat(seriesFields(func(p *Profile) *wire.Series { r
 	text(inputsColumn, "hash of all that the row was computed from", func(p *Profile) *string { return &p.Inputs }),
 	count("hour_count", "hours", "hours with runs", func(p *Profile) *int { return &p.Hours }),
 	count("run_count", "runs", "their runs", func(p *Profile) *int { return &p.Runs }),
+	someCount("runs_simulated_count", "runs", "runs that nobody measured: a model made them up", func(p *Profile) *int { return &p.Simulated }),
 },
 	spreadFields("rtt_p50", "_us", "µs", "hourly medians of the round trip", func(p *Profile) *Spread { return &p.P50 }),
 	[]field[Profile]{

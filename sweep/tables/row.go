@@ -55,6 +55,8 @@ type Row struct {
 
 	TCPInfo    *wire.TCPInfo
 	Provenance wire.Provenance
+	// Simulated is Provenance.Simulated: nothing was measured, a model made the figures up.
+	Simulated bool
 }
 
 // RowOf is a result in the shape of its row. Nanoseconds become microseconds here and nowhere
@@ -72,7 +74,7 @@ func RowOf(r *result.Result) Row {
 		P50Range: rangeOf(sum.P50), P90Range: rangeOf(sum.P90), P95Range: rangeOf(sum.P95), P99Range: rangeOf(sum.P99), P999Range: rangeOf(sum.P999),
 		Noise: noiseOf(run, &sum.Noise), OneWay: oneWayOf(sum.OneWay), HTTP: httpOf(sum.HTTP), Bulk: bulkOf(sum.Bulk),
 		RTTHistogram: run.RTTHistogram, ExcessHistogram: run.ExcessHistogram,
-		TCPInfo: run.TCPInfo, Provenance: r.Provenance,
+		TCPInfo: run.TCPInfo, Provenance: r.Provenance, Simulated: r.Provenance.Simulated,
 	}
 	if r.Counted != nil {
 		row.foreign()
@@ -84,7 +86,7 @@ func RowOf(r *result.Result) Row {
 	return row
 }
 
-// Values are the columns that a row has, by name: strings, ints, float64s and times, in the units of Columns.
+// Values are the columns that a row has, by name: strings, ints, float64s, times and true, in the units of Columns.
 func Values(r *Row) map[string]any {
 	out := map[string]any{}
 	for i := range rowFields {

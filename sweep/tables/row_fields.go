@@ -196,7 +196,18 @@ var provenanceFields = []field[Row]{
 		},
 		func(r *Row, v any) { n := whole(v.(float64)*1000 + 0.5); r.Provenance.ClockErrorNS = &n }},
 	number("cpu_steal_ratio", "ratio", "part of the time in which the hypervisor ran something else", func(r *Row) **float64 { return &r.Provenance.CPUStealRatio }),
+	{Column{simulatedColumn, Boolean, "", "true: nothing was measured, a model made the figures up; absent otherwise"},
+		func(r *Row) any {
+			if !r.Simulated {
+				return nil
+			}
+			return true
+		},
+		func(r *Row, v any) { r.Simulated, r.Provenance.Simulated = v.(bool), v.(bool) }},
 }
+
+// simulatedColumn is the mark of rows that no measurement is behind.
+const simulatedColumn = "simulated"
 
 // maxTextParts is over how many columns a long text may be spread.
 const maxTextParts = 4
