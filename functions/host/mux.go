@@ -13,8 +13,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 )
@@ -43,13 +45,14 @@ type Mux struct {
 	options Options
 	mux     *http.ServeMux
 	routes  map[string]http.Handler // by lower-case path
+	below   map[string]http.Handler // those whose route ends in a catch-all
 	names   []string
 }
 
 // NewMux makes a Mux that answers GET / at once, which is how the host finds out that the
 // handler is ready.
 func NewMux(o Options) *Mux {
-	m := &Mux{options: o, mux: http.NewServeMux(), routes: map[string]http.Handler{}}
+	m := &Mux{options: o, mux: http.NewServeMux(), routes: map[string]http.Handler{}, below: map[string]http.Handler{}}
 	m.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	m.mux.HandleFunc("/", m.route)
 	return m
@@ -71,24 +74,53 @@ func (m *Mux) HTTP(name, path string, timeout time.Duration, h http.Handler) {
 	})
 }
 
+// HTTPBelow is HTTP for a function whose route ends in a catch-all parameter ("query/{*question}"): it
+// gets the path and all below it. What stands below is Rest of the request.
+func (m *Mux) HTTPBelow(name, path string, timeout time.Duration, h http.Handler) {
+	m.names = append(m.names, name)
+	m.below[strings.ToLower(path)] = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m.pass(w, r, name, timeout, h)
+	})
+}
+
+type restKey struct{}
+
+// Rest is what the catch-all parameter of the request's route stands for: the path below the function's
+// own, in the case in which it came, without slashes around it.
+func Rest(r *http.Request) string {
+	rest, _ := r.Context().Value(restKey{}).(string)
+	return rest
+}
+
 // Names are the functions that were added, in order.
 func (m *Mux) Names() []string { return m.names }
 
-// Routes are the paths of the functions with an HTTP trigger, in lower case.
+// Routes are the paths of the functions with an HTTP trigger, in lower case and in order. Those with a
+// catch-all parameter end in "/*".
 func (m *Mux) Routes() []string {
-	out := make([]string, 0, len(m.routes))
-	for path := range m.routes {
-		out = append(out, path)
+	out := slices.Collect(maps.Keys(m.routes))
+	for path := range m.below {
+		out = append(out, path+"/*")
 	}
+	slices.Sort(out)
 	return out
 }
 
 func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.mux.ServeHTTP(w, r) }
 
 func (m *Mux) route(w http.ResponseWriter, r *http.Request) {
-	if h, ok := m.routes[strings.ToLower(strings.TrimSuffix(r.URL.Path, "/"))]; ok {
+	path := strings.TrimSuffix(r.URL.Path, "/")
+	if h, ok := m.routes[strings.ToLower(path)]; ok { // the host, too, tries the more literal route first
 		h.ServeHTTP(w, r)
 		return
+	}
+	// Lengths are of the path as it came: lower case can be longer.
+	for end := len(path); end > 0; end = strings.LastIndexByte(path[:end], '/') {
+		if h, ok := m.below[strings.ToLower(path[:end])]; ok {
+			rest := strings.Trim(path[end:], "/")
+			h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), restKey{}, rest)))
+			return
+		}
 	}
 	http.NotFound(w, r)
 }
