@@ -3,15 +3,14 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"isochrone/prober/wire"
-	"isochrone/prober/wire/summary"
 	"isochrone/sweep/answers"
+	"isochrone/sweep/reply"
 )
 
 // matrixView turns matrices into the three formats.
@@ -21,61 +20,9 @@ type matrixView struct {
 	now      time.Time
 }
 
-// matrixCell is a cell as csv holds it, and json within its matrix. Nil is absent.
-type matrixCell struct {
-	Environment string     `json:"environment"`
-	Path        string     `json:"path"`
-	Probe       string     `json:"probe"`
-	Source      string     `json:"source"`
-	Target      string     `json:"target"`
-	State       string     `json:"state"`
-	Failure     *string    `json:"failure"`
-	Slot        *time.Time `json:"slot"`
-	AgeS        *float64   `json:"age_s"`
-	Stale       bool       `json:"stale"` // older than the newest slot of the matrix
-	N           *int       `json:"n"`
-	Sent        *int       `json:"sent"`
-	Lost        *int       `json:"lost"`
-	P50US       *float64   `json:"p50_us"`
-	P50LowUS    *float64   `json:"p50_low_us"`
-	P50HighUS   *float64   `json:"p50_high_us"`
-	P90US       *float64   `json:"p90_us"`
-	P90LowUS    *float64   `json:"p90_low_us"`
-	P90HighUS   *float64   `json:"p90_high_us"`
-	P99US       *float64   `json:"p99_us"`
-	P99LowUS    *float64   `json:"p99_low_us"`
-	P99HighUS   *float64   `json:"p99_high_us"`
-	LossRatio   *float64   `json:"loss_ratio"`
-	LossLow     *float64   `json:"loss_ratio_low"`
-	LossHigh    *float64   `json:"loss_ratio_high"`
-	UpBPS       *float64   `json:"throughput_up_bps"`
-	DownBPS     *float64   `json:"throughput_down_bps"`
-	BestBPS     *float64   `json:"saturate_best_bps"`
-	PerSecond   *float64   `json:"rate_per_s"`
-	DistanceKM  *float64   `json:"distance_km"`
-	FloorUS     *float64   `json:"floor_us"`
-	ExcessUS    *float64   `json:"excess_us"`
-	Stretch     *float64   `json:"stretch"`
-	Degraded    *string    `json:"degraded"` // reasons with commas between
-	Detail      *string    `json:"detail"`
-}
-
 type matrixObject struct {
-	Path     string     `json:"path"`
-	Probe    string     `json:"probe"`
-	Kind     string     `json:"kind"`
-	Newest   *time.Time `json:"newest_slot"`
-	Series   int        `json:"series"`
-	Oldest   *time.Time `json:"oldest_slot"`
-	Measured int        `json:"measured"`
-	Stale    int        `json:"stale"`
-	Failed   int        `json:"failed"`
-	Missing  int        `json:"missing"`
-	Degraded int        `json:"degraded"`
-	Probers  []string   `json:"probers"`
-	// Endpoints are targets alone.
-	Endpoints []string     `json:"endpoints"`
-	Cells     []matrixCell `json:"cells"`
+	reply.Matrix
+	Cells []reply.Cell `json:"cells"`
 }
 
 type matricesObject struct {
@@ -86,46 +33,16 @@ type matricesObject struct {
 
 func (v matrixView) answer() answer {
 	object := matricesObject{Environment: v.matrices[0].Environment, Asked: v.now.UTC()}
-	var all []matrixCell
+	var all []reply.Cell
 	for _, m := range v.matrices {
-		o := matrixObject{Path: m.Path, Probe: m.Probe, Kind: string(m.Kind), Newest: utc(m.Newest), Series: len(m.Cells),
-			Oldest: utc(m.Oldest), Measured: m.Measured, Stale: m.Older, Failed: m.Failed, Missing: m.Missing, Degraded: m.Degraded,
-			Probers: m.Probers, Endpoints: append([]string{}, m.Endpoints...), Cells: []matrixCell{}}
+		o := matrixObject{Matrix: reply.MatrixOf(m), Cells: []reply.Cell{}}
 		for i := range m.Cells {
-			o.Cells = append(o.Cells, matrixCellOf(m, &m.Cells[i]))
+			o.Cells = append(o.Cells, reply.CellOf(m, &m.Cells[i]))
 		}
 		all = append(all, o.Cells...)
 		object.Matrices = append(object.Matrices, o)
 	}
 	return answer{object: object, records: all, text: v.text}
-}
-
-func matrixCellOf(m *answers.Matrix, c *answers.Cell) matrixCell {
-	out := matrixCell{Environment: m.Environment, Path: m.Path, Probe: m.Probe, Source: c.Source, Target: c.Target, State: string(c.State),
-		P50US: c.P50US, P50LowUS: c.P50Range.LowUS, P50HighUS: c.P50Range.HighUS, P90US: c.P90US, P90LowUS: c.P90Range.LowUS, P90HighUS: c.P90Range.HighUS,
-		P99US: c.P99US, P99LowUS: c.P99Range.LowUS, P99HighUS: c.P99Range.HighUS, Degraded: optional(reasons(c.Degraded)), LossRatio: c.LossRatio, LossLow: c.LossLow, LossHigh: c.LossHigh,
-		UpBPS: c.ThroughputUpBPS, DownBPS: c.ThroughputDownBPS, BestBPS: c.BestBPS, PerSecond: c.PerSecond,
-		// No more digits than the coordinates and the clock can mean.
-		DistanceKM: rounded(c.DistanceKM, 1), FloorUS: rounded(c.FloorUS, 3), ExcessUS: rounded(c.ExcessUS, 3), Stretch: rounded(c.Stretch, 3),
-		Failure: optional(string(c.Failure)), Detail: optional(c.Detail)}
-	if c.State == answers.Missing {
-		return out
-	}
-	age := c.Age.Seconds()
-	out.Slot, out.AgeS, out.Stale = utc(c.Slot), &age, c.Older
-	if c.Failure != wire.FailureExpired { // of a run that never came nobody knows the counts
-		out.N, out.Sent, out.Lost = &c.N, &c.Sent, &c.Lost
-	}
-	return out
-}
-
-func rounded(v *float64, digits int) *float64 {
-	if v == nil {
-		return nil
-	}
-	scale := math.Pow10(digits)
-	r := math.Round(*v*scale) / scale
-	return &r
 }
 
 func optional(s string) *string {
@@ -303,9 +220,6 @@ func cellMarks(c *answers.Cell) (marks string) {
 	}
 	return marks
 }
-
-// reasons writes why a run is degraded as json and csv hold it.
-func reasons(list []summary.Reason) string { return strings.Join(words(list), ",") }
 
 // legend explains the words that this matrix shows, and no others.
 func (v matrixView) legend(w *bytes.Buffer, st style, m *answers.Matrix, numbered bool) {

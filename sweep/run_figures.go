@@ -1,6 +1,9 @@
 package main
 
-import "isochrone/sweep/tables"
+import (
+	"isochrone/sweep/reply"
+	"isochrone/sweep/tables"
+)
 
 // runNoise, runOneWay and runHTTP are the parts of a runRecord that only some kinds fill, under the
 // names of the rows' columns.
@@ -45,7 +48,7 @@ type (
 )
 
 func runNoiseOf(n *tables.Noise) runNoise {
-	return runNoise{Degraded: optional(reasons(n.Degraded)), Timestamps: optional(string(n.Timestamps)),
+	return runNoise{Degraded: optional(reply.Reasons(n.Degraded)), Timestamps: optional(string(n.Timestamps)),
 		LatenessP50US: n.LatenessP50US, LatenessP99US: n.LatenessP99US, LatenessMaxUS: n.LatenessMaxUS,
 		ClientP50US: n.ClientP50US, ClientP99US: n.ClientP99US, ServerP50US: n.ServerP50US, ServerP99US: n.ServerP99US,
 		ClockSteps: n.ClockSteps, Unstamped: n.Unstamped, TargetClockErrorUS: n.TargetClockErrorUS}

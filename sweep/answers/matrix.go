@@ -41,6 +41,8 @@ type Cell struct {
 	Age            time.Duration
 	// Older says that another pair of the matrix has a run of a newer slot.
 	Older bool
+	// Simulated says that nobody measured the run: a model made it up.
+	Simulated bool
 
 	N, Sent, Lost                int // samples received, sent, and lost
 	P50US, P90US, P99US          *float64
@@ -216,7 +218,7 @@ func newCell(c *config.Config, source, target string, row *tables.Row, now time.
 
 func cellOf(row *tables.Row, now time.Time) Cell {
 	cell := Cell{
-		Source: row.Series.Source, Target: row.Series.Target, State: Measured, Slot: row.Slot, Age: now.Sub(row.Slot),
+		Source: row.Series.Source, Target: row.Series.Target, State: Measured, Slot: row.Slot, Age: now.Sub(row.Slot), Simulated: row.Simulated,
 		N: row.Counts.Received, Sent: row.Counts.Sent, Lost: row.Counts.Lost,
 		P50US: row.P50US, P90US: row.P90US, P99US: row.P99US,
 		P50Range: row.P50Range, P90Range: row.P90Range, P99Range: row.P99Range, Degraded: row.Noise.Degraded,

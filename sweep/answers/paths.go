@@ -57,6 +57,7 @@ type PathFigures struct {
 	Runs, Failed, Samples      int
 	MinUS, MeanUS, MaxUS       *float64
 	P50US, P50LowUS, P50HighUS *float64
+	Simulated                  bool // a model made up one of the runs
 }
 
 // ReadPathDifferences answers the query from the rows of both paths. It holds two numbers a run.
@@ -141,6 +142,7 @@ func readSide(ctx context.Context, from RunRows, q tables.RunQuery, s Statistic)
 			out[e] = of
 		}
 		of.figures.Runs++
+		of.figures.Simulated = of.figures.Simulated || row.Simulated
 		if row.Failure != "" {
 			of.figures.Failed++
 			continue

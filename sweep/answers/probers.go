@@ -166,3 +166,20 @@ func noReason(state ledger.State) string {
 	}
 	return "in state " + string(state)
 }
+
+// Finding is what is wrong with a prober, and what to do; "" when it lives and its clock is synchronised.
+func (p *Prober) Finding() string {
+	switch {
+	case p.State == NeverRegistered:
+		return "it never registered: see that its container runs and can write its registration"
+	case p.State == NotConfigured:
+		return "it registers, and the configuration has no such prober: add it, or stop it"
+	case p.State == Silent && p.Age < 0:
+		return "its clock is ahead: synchronise it"
+	case p.State == Silent:
+		return "three heartbeats are missing: sweeps leave it out until it speaks again"
+	case p.Registration.Provenance.ClockErrorNS == nil:
+		return "its clock is not synchronised: one-way delays cannot be relied on"
+	}
+	return ""
+}
