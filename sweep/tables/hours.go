@@ -118,6 +118,8 @@ type HourQuery struct {
 	Source, Target, Path, Probe string
 	// Since and Until bound the hours: Since <= hour < Until. Both must be set.
 	Since, Until time.Time
+	// Columns says which columns are read; the zero value is all.
+	Columns HourSelection
 }
 
 // Hours reads hours, by target, path and probe, and newest first within a series.
@@ -131,16 +133,20 @@ func (s *Store) Hours(ctx context.Context, q HourQuery) iter.Seq2[Hour, error] {
 		return failed[Hour](fmt.Errorf("reading hours: %w", err))
 	}
 	return bySeries(ctx, list, q.Until.Sub(q.Since) <= shortTime, func(ctx context.Context, is wire.Series) iter.Seq2[Hour, error] {
-		return s.hoursOfSeries(ctx, is, q.Since, q.Until)
+		return s.hoursOfSeries(ctx, is, q)
 	})
 }
 
-func (s *Store) hoursOfSeries(ctx context.Context, is wire.Series, since, until time.Time) iter.Seq2[Hour, error] {
+func (s *Store) hoursOfSeries(ctx context.Context, is wire.Series, q HourQuery) iter.Seq2[Hour, error] {
+	read := func(table, filter string) iter.Seq2[Hour, error] { return scanAs(ctx, s, table, filter, 0, hourFields) }
+	if some, ok := q.Columns.fields(); ok {
+		read = func(table, filter string) iter.Seq2[Hour, error] { return s.selectedHours(ctx, table, filter, some) }
+	}
 	return func(yield func(Hour, error) bool) {
-		for h, err := range hoursOf(s, is, since, until, func(table, filter string) iter.Seq2[Hour, error] {
-			return scanAs(ctx, s, table, filter, 0, hourFields)
-		}) {
-			h.Series.Environment = s.environment
+		for h, err := range hoursOf(s, is, q.Since, q.Until, read) {
+			if is.Environment = s.environment; err == nil {
+				h.Series = is // what was asked for: a selection may be without its columns
+			}
 			if !yield(h, err) || err != nil {
 				return
 			}

@@ -44,7 +44,7 @@ func open(a account.Account, environment string, set settings) (*Store, error) {
 		return nil, fmt.Errorf("opening the tables: %w", err)
 	}
 	service, err := connect(a, &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{
-		Transport: set.transport, PerCallPolicies: []policy.Policy{account.Discreet},
+		Transport: set.transport, PerCallPolicies: []policy.Policy{account.Discreet, tap{}},
 		// Tries are ours to repeat (see retry.go): the SDK cannot see a 503 inside a batch. It
 		// has no limit on a try by default.
 		Retry: policy.RetryOptions{MaxRetries: -1, TryTimeout: set.patience.try},
