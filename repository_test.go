@@ -65,7 +65,7 @@ var order = []rule{
 	{"functions/ncrontab", nil, "a schedule is text and time"},
 	{"functions/host", nil, "the host's protocol knows nothing of what is invoked"},
 	{"functions/web", nil, "the page's files know nothing of the app"},
-	{"functions/questions", []string{"sweep/answers", "sweep/reply", "sweep/tables", "sweep/archive", "sweep/trend", "sweep/catalog", "sweep/config", "prober/wire/..."}, "a question reads what is stored; who may ask is the host's business"},
+	{"functions/questions", []string{"functions/host", "sweep/answers", "sweep/reply", "sweep/tables", "sweep/archive", "sweep/trend", "sweep/catalog", "sweep/config", "prober/wire/..."}, "a question reads what is stored; who may ask is the host's business"},
 	{"functions/tick", []string{"functions/host", "functions/ncrontab", "sweep/dispatch", "prober/wire"}, "which slot a tick serves is a function of times"},
 	{"functions", []string{"functions/...", "sweep/...", "prober/wire/..."}, "the app never measures"},
 	{"infra/pack", nil, "packaging moves files"},

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 
 	"isochrone/functions/host"
 	"isochrone/functions/tick"
+	"isochrone/functions/web"
 	"isochrone/prober/wire"
 	"isochrone/sweep/archive"
 	"isochrone/sweep/compact"
@@ -57,7 +59,7 @@ type compactor interface {
 	Run(ctx context.Context, s compact.Scope) (compact.Report, error)
 }
 
-// app holds the five functions. What they work with is opened when it is first needed: the host
+// app holds the seven functions. What they work with is opened when it is first needed: the host
 // waits for nothing but the port.
 type app struct {
 	settings settings
@@ -74,6 +76,9 @@ type app struct {
 	bodyTimeout time.Duration
 	// storeTimeout is how long storage may take to keep it.
 	storeTimeout time.Duration
+	// questions answers Query, and pages is what Dashboard serves.
+	questions http.Handler
+	pages     fs.FS
 	// debts are slots whose sweep failed.
 	debts tick.Debts
 }
@@ -83,6 +88,7 @@ func newApp(s settings, now func() time.Time, log *slog.Logger) *app {
 	budget := ingest.NewBudget() // Ingest and Results run at once in one process
 	return &app{
 		settings: s, now: now, log: log, bodies: make(chan struct{}, maxBodies), bodyTimeout: bodyTimeout, storeTimeout: storeTimeout,
+		questions: newQuestions(s, now, st), pages: web.Files(),
 		dispatcher: func(ctx context.Context, log *slog.Logger) (dispatcher, error) {
 			blobs, rows, err := st.get(ctx)
 			if err != nil {
@@ -124,6 +130,8 @@ func (a *app) handler() *host.Mux {
 	m.Trigger("Rollup", a.rollup)
 	m.Trigger("Compact", a.compact)
 	m.HTTP("Results", resultsPath, min(a.settings.Timeout, httpTimeout), http.HandlerFunc(a.results))
+	m.HTTPBelow("Query", queryPath, min(a.settings.Timeout, httpTimeout), a.questions)
+	m.HTTPBelow("Dashboard", dashboardPath, min(a.settings.Timeout, httpTimeout), dashboard{a.pages})
 	return m
 }
 

@@ -1,7 +1,8 @@
 // Command handler is Isochrone's Functions app: the custom handler that the Azure Functions host
-// starts and calls. It serves five functions: Sweep (timer) plans a slot and tells the probers,
+// starts and calls. It serves seven functions: Sweep (timer) plans a slot and tells the probers,
 // Ingest (timer) stores what they delivered, Results (HTTP) takes documents of others, Rollup (timer)
-// makes hours and profiles of what is stored, and Compact (timer) makes the lake's files of its samples.
+// makes hours and profiles of what is stored, Compact (timer) makes the lake's files of its samples, Query
+// (HTTP) answers questions about what was measured, and Dashboard (HTTP) is the page that asks them.
 //
 // Settings (environment): ISOCHRONE_ENVIRONMENT, the storage settings of package account,
 // SWEEP_SCHEDULE, INGEST_SCHEDULE, ROLLUP_SCHEDULE and COMPACT_SCHEDULE (NCRONTAB, which the host reads

@@ -34,9 +34,14 @@ func read(t *testing.T, name string) []byte {
 
 // wanted are the files of the app, in order, with their modes.
 func wanted() (names []string, modes map[string]fs.FileMode) {
-	return []string{"Compact/function.json", "Ingest/function.json", "Results/function.json", "Rollup/function.json", "Sweep/function.json", "handler", "host.json"},
-		map[string]fs.FileMode{"Compact/function.json": 0o644, "Ingest/function.json": 0o644, "Results/function.json": 0o644, "Rollup/function.json": 0o644, "Sweep/function.json": 0o644,
-			"handler": 0o755, "host.json": 0o644}
+	for _, function := range []string{"Compact", "Dashboard", "Ingest", "Query", "Results", "Rollup", "Sweep"} {
+		names = append(names, function+"/function.json")
+	}
+	modes = map[string]fs.FileMode{"handler": 0o755, "host.json": 0o644}
+	for _, name := range names {
+		modes[name] = 0o644
+	}
+	return append(names, "handler", "host.json"), modes
 }
 
 func TestThePackage(t *testing.T) {
