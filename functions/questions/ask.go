@@ -2,8 +2,6 @@ package questions
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"time"
 
 	"isochrone/sweep/answers"
@@ -47,32 +45,5 @@ func askCoverage(ctx context.Context, a *asked) (any, error) {
 	}
 	out := reply.CoverageOf(a.environment, found, q, a.now)
 	out.Probers, out.Next = page(a, out.Probers)
-	return out, nil
-}
-
-func askCompare(ctx context.Context, a *asked) (any, error) {
-	first, second, _ := strings.Cut(a.text("paths"), ",")
-	there := a.allPaths()
-	for _, path := range []string{first, second} {
-		if !slices.Contains(there, path) {
-			return nil, notFound("paths", "path", path, there)
-		}
-	}
-	probe := a.values["probe"]
-	if probe == "" {
-		probe, _ = answers.DefaultProbe(a.config, first)
-	}
-	for _, path := range []string{first, second} {
-		if there := a.allProbes(path); !slices.Contains(there, probe) {
-			return nil, notFound("probe", "probe over path "+path+" by the name", probe, there)
-		}
-	}
-	q := answers.PathQuery{A: first, B: second, Probe: probe, Source: a.values["source"], Target: a.values["target"], Since: a.since, Until: a.until}
-	found, err := answers.ReadPathDifferences(ctx, a.rows, q)
-	if err != nil {
-		return nil, err
-	}
-	out := reply.CompareOf(a.environment, found, q, a.now)
-	out.Pairs, out.Next = page(a, out.Pairs)
 	return out, nil
 }

@@ -1,9 +1,7 @@
 package questions
 
 import (
-	"context"
 	"fmt"
-	"iter"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,7 +10,6 @@ import (
 
 	"isochrone/sweep/answers"
 	"isochrone/sweep/config"
-	"isochrone/sweep/tables"
 )
 
 // Rows is where rows are read. tables.Store satisfies it.
@@ -20,8 +17,7 @@ type Rows interface {
 	answers.LatestRows
 	answers.RunRows
 	answers.CoverageRows
-	Hours(ctx context.Context, q tables.HourQuery) iter.Seq2[tables.Hour, error]
-	Profiles(ctx context.Context, source, target, path, probe string) iter.Seq2[tables.Profile, error]
+	answers.SeriesHours
 }
 
 // Blobs is where the configuration and the probers' registrations are read. archive.Store satisfies it.
@@ -40,7 +36,8 @@ type asked struct {
 	rows         Rows
 	blobs        Blobs
 	config       *config.Config
-	at           int // entries that the pages before had
+	at           int    // entries that the pages before had
+	after        string // the last of them, where the answer knows by itself
 }
 
 // text is a parameter's value, or what stands where it is left out.

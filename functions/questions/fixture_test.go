@@ -3,9 +3,12 @@ package questions
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"iter"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,9 +18,6 @@ import (
 	"isochrone/sweep/archive"
 	"isochrone/sweep/ledger"
 	"isochrone/sweep/tables"
-
-	"io"
-	"log/slog"
 )
 
 // noon is when the tests ask.
@@ -43,14 +43,13 @@ probes:
 
 // stores are Rows and Blobs in memory.
 type stores struct {
-	latest   []tables.Row
-	runs     []tables.Row // in the order of Runs
-	hours    []tables.Hour
-	profiles []tables.Profile
-	probers  []wire.Registration
-	config   string
-	err      error
-	block    chan struct{} // Latest waits for it where there is one
+	latest  []tables.Row
+	runs    []tables.Row // in the order of Runs
+	hours   []tables.Hour
+	probers []wire.Registration
+	config  string
+	err     error
+	block   chan struct{} // Latest waits for it where there is one
 }
 
 func (s *stores) Latest(ctx context.Context, path, probe string) (out []tables.Row, err error) {
@@ -115,8 +114,13 @@ func (s *stores) Hours(_ context.Context, q tables.HourQuery) iter.Seq2[tables.H
 	})
 }
 
-func (s *stores) Profiles(_ context.Context, source, target, path, probe string) iter.Seq2[tables.Profile, error] {
-	return each(s.profiles, s.err, func(p tables.Profile) bool { return fits(p.Series, source, target, path, probe) })
+func (s *stores) SeriesOf(_ context.Context, source string) (out []wire.Series, err error) {
+	for _, h := range s.hours {
+		if h.Series.Source == source && !slices.Contains(out, h.Series) {
+			out = append(out, h.Series)
+		}
+	}
+	return out, s.err
 }
 
 func (s *stores) Config(context.Context) ([]byte, bool, error) {

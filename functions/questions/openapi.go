@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
-
-	"time"
 )
 
 // describe writes the OpenAPI 3.1 description of the questions. It panics when an answer has no schema, which only a change of
@@ -93,8 +92,8 @@ func (p *parameter) describe() map[string]any {
 	}
 }
 
-// schemaOf is the JSON Schema of a Go value, which is what encoding/json makes of it. Lists are never null:
-// the shapes of sweep/reply make them empty.
+// schemaOf is the JSON Schema of a Go value, which is what encoding/json makes of it. Lists are not null, because the
+// shapes of sweep/reply make them empty, unless their description begins with that word.
 func schemaOf(v any) *jsonschema.Schema {
 	times := &jsonschema.Schema{Type: "string", Format: "date-time"}
 	s, err := jsonschema.ForType(reflect.TypeOf(v), &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[time.Time](): times}})
@@ -108,7 +107,7 @@ func listsAreThere(s *jsonschema.Schema) *jsonschema.Schema {
 	if s == nil {
 		return nil
 	}
-	if len(s.Types) == 2 && s.Types[0] == "null" && s.Types[1] == "array" {
+	if len(s.Types) == 2 && s.Types[0] == "null" && s.Types[1] == "array" && !strings.HasPrefix(s.Description, "null ") {
 		s.Type, s.Types = "array", nil
 	}
 	for _, p := range s.Properties {

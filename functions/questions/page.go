@@ -18,7 +18,8 @@ const (
 // of the next page.
 type place struct {
 	Of    string `json:"of"` // hash of the question and its other parameters
-	At    int    `json:"at"`
+	At    int    `json:"at,omitempty"`
+	After string `json:"after,omitempty"` // in place of At where an answer is read from there on
 	Since int64  `json:"s"`
 	Until int64  `json:"u"`
 }
@@ -56,7 +57,7 @@ func (a *asked) readPage() *refusal {
 	if a.question.most > 0 && (since.Before(a.now.Add(-a.question.most-day)) || !since.Before(until)) {
 		return badRequest("next", "ask again without next", "next is too old")
 	}
-	a.at = p.At
+	a.at, a.after = p.At, p.After
 	if a.question.most > 0 {
 		a.since, a.until = since, until
 	}
@@ -72,11 +73,7 @@ func page[T any](a *asked, list []T) (part []T, more *string) {
 	from := min(a.at, len(list))
 	to := min(from+n, len(list))
 	if to < len(list) {
-		b, err := json.Marshal(place{a.identity(), to, a.since.Unix(), a.until.Unix()})
-		if err == nil { // it always is: strings and numbers
-			token := base64.RawURLEncoding.EncodeToString(b)
-			more = &token
-		}
+		more = a.token(place{At: to})
 	}
 	return list[from:to], more
 }

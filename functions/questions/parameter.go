@@ -31,7 +31,7 @@ type form struct {
 }
 
 // maxValue bounds a value, in bytes. No name, time or token is longer.
-const maxValue = 400
+const maxValue = 1000
 
 func (f *form) accepts(text string) bool {
 	switch {
@@ -47,6 +47,12 @@ func (f *form) accepts(text string) bool {
 
 func (p parameter) optional() parameter {
 	p.required, p.meaning = false, p.meaning+"; without it all"
+	return p
+}
+
+// filter is the parameter where nothing stands for it.
+func (p parameter) filter() parameter {
+	p.meaning = "only of this " + p.name + "; without it all"
 	return p
 }
 
@@ -100,7 +106,7 @@ var (
 		}
 		return nil
 	}}
-	tokenForm = form{want: "next of the page before, as it is", pattern: `^[A-Za-z0-9_-]{1,200}$`}
+	tokenForm = form{want: "next of the page before, as it is", pattern: `^[A-Za-z0-9_-]{1,900}$`}
 )
 
 // The parameters that several questions have.

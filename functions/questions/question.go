@@ -2,6 +2,7 @@ package questions
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"isochrone/sweep/reply"
@@ -19,14 +20,17 @@ type question struct {
 
 // table lists the questions in the order of the description.
 func table() []question {
+	return slices.Concat(nowQuestions(), historyQuestions(), planningQuestions())
+}
+
+// nowQuestions are about the newest sweeps.
+func nowQuestions() []question {
 	return []question{
 		{name: "overview", summary: "What is measured and where: probers, paths, probes and endpoints.", answer: reply.Overview{}, ask: askOverview},
 		{name: "matrix", summary: "The newest run of every ordered pair that one probe measures over one path.",
 			parameters: []parameter{path, probe}, answer: reply.MatrixAnswer{}, ask: askMatrix},
-		{name: "compare", summary: "By how much one path differs from another, pair by pair, in the slots measured over both.",
-			parameters: []parameter{paths, source.optional(), target.optional(), probe, since("7d"), until, limit, next}, most: 31 * day, answer: reply.Compare{}, ask: askCompare},
 		{name: "coverage", summary: "What became of every planned run, by prober and hour.",
-			parameters: []parameter{source.optional(), path.optional(), probe.optional(), since("24h"), until, limit, next}, most: 31 * day, answer: reply.Coverage{}, ask: askCoverage},
+			parameters: []parameter{source.optional(), path.filter(), probe.filter(), since("24h"), until, limit, next}, most: 31 * day, answer: reply.Coverage{}, ask: askCoverage},
 		{name: "probers", summary: "Which probers live.", answer: reply.Probers{}, ask: askProbers},
 	}
 }

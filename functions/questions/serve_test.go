@@ -89,7 +89,7 @@ func TestAllFaultsOfAQuestionComeAtOnce(t *testing.T) {
 		t.Errorf("the key is repeated: %s", w.Body)
 	}
 	for query, status := range map[string]int{
-		"matrix?path=" + strings.Repeat("a", 500):  400,
+		"matrix?path=" + strings.Repeat("a", 1500): 400,
 		"matrix?path=" + strings.Repeat("a", 5000): 414,
 		"matrix?path=":                                     400,
 		"matrix?a=%zz":                                     400,
@@ -289,7 +289,7 @@ func TestPagesMakeUpTheWhole(t *testing.T) {
 		t.Errorf("%d pages:\n%v\nthe whole:\n%v", pages+1, parts, whole)
 	}
 	*s.now = noon
-	for _, token := range []string{"e30", "eyJvZiI6IiJ9", "bm90aGluZw", strings.Repeat("a", 300)} {
+	for _, token := range []string{"e30", "eyJvZiI6IiJ9", "bm90aGluZw", strings.Repeat("a", 950)} {
 		if w := s.get("compare?paths=public,peering&next=" + token); w.Code != http.StatusBadRequest {
 			t.Errorf("token %.20q: answered %d", token, w.Code)
 		}

@@ -79,12 +79,15 @@ func DefaultProbe(c *config.Config, path string) (probe string, ok bool) {
 	return probe, probe != ""
 }
 
-// DefaultThroughput is the first probe of kind throughput over a path, and of saturate where none is.
+// DefaultThroughput is the first probe of kind throughput over a path, or of saturate where none is; empty and not ok
+// without either.
 func DefaultThroughput(c *config.Config, path string) (probe string, ok bool) {
 	kinds := []wire.Kind{wire.KindThroughput, wire.KindSaturate}
 	_, probe = ranked(c, func(k wire.Kind) int { return slices.Index(kinds, k) }, path)
-	p := slices.IndexFunc(c.Probes, func(p config.Probe) bool { return p.Name == probe })
-	return probe, p >= 0 && slices.Contains(kinds, c.Probes[p].Spec.Kind)
+	if p := slices.IndexFunc(c.Probes, func(p config.Probe) bool { return p.Name == probe }); p < 0 || !slices.Contains(kinds, c.Probes[p].Spec.Kind) {
+		return "", false
+	}
+	return probe, true
 }
 
 // ranked is the first probe of the best rank (the smallest that is not negative), over the path or over its own first one.
