@@ -56,6 +56,7 @@ var order = []rule{
 	{"sweep/dispatch", []string{"sweep/plan", "sweep/config", "sweep/inbox", "sweep/ledger", "sweep/result", "prober/wire/..."}, "it declares the small interfaces that the stores satisfy"},
 	{"sweep/ingest", []string{"sweep/plan", "sweep/convert", "sweep/convert/foreign", "sweep/inbox", "sweep/ledger", "sweep/result", "prober/wire/..."}, "it declares the small interfaces that the stores satisfy"},
 	{"sweep/replay", []string{"sweep/ingest", "sweep/convert", "sweep/plan", "sweep/inbox", "sweep/result", "prober/wire/..."}, "it declares the small interfaces that the stores satisfy, and converts by ingest alone"},
+	{"sweep/simulate", []string{"sweep/ingest", "sweep/convert", "sweep/tables", "sweep/plan", "sweep/config", "sweep/catalog", "sweep/inbox", "sweep/ledger", "sweep/result", "prober/wire/..."}, "what is made up goes the way of what is measured: it declares the small interfaces that the stores satisfy"},
 	{"sweep/rollup", []string{"sweep/tables", "sweep/archive", "sweep/trend", "sweep/catalog", "sweep/config", "sweep/plan", "prober/wire/..."}, "history is made from what is stored"},
 	{"sweep/compact", []string{"sweep/tables", "sweep/archive", "sweep/ledger", "prober/wire/..."}, "the lake is made from what is stored"},
 	{"sweep/answers", []string{"sweep/tables", "sweep/archive", "sweep/trend", "sweep/catalog", "sweep/config", "sweep/plan", "sweep/ledger", "prober/wire/..."}, "answers read what is stored, and write nothing"},
@@ -177,6 +178,7 @@ var testsMay = map[string][]string{
 	"sweep/dispatch": {"sweep/tables", "sweep/archive", "sweep/dispatch/storetest"},
 	"sweep/replay":   {"sweep/tables", "sweep/archive", "sweep/dispatch"},
 	"sweep/rollup":   {"sweep/result", "sweep/dispatch/storetest"},
+	"sweep/simulate": {"sweep/archive", "sweep/rollup", "sweep/compact", "sweep/trend"},
 	"sweep/compact":  {"sweep/result", "sweep/dispatch/storetest"},
 	"sweep/ingest":   {"sweep/tables", "sweep/archive", "sweep/dispatch", "sweep/dispatch/storetest", "sweep/config"},
 }
