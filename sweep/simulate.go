@@ -33,8 +33,8 @@ and one prober that is away for two hours. --explain says which, where and when,
 with --config: what an analysis finds can be held against it.
 
 The configuration is that in the storage; or --config FILE, or five regions that come with this program,
-either of which is pushed where the environment has none. Kinds http, load, saturate and stream are left out. Of
-the slots of a schedule --every keeps one in each such span of time; 0 keeps all.
+either of which is pushed where the environment has none. Kinds http, load, saturate and stream are left out, and
+what is due more often than --every is due once in that time: the sweeps are pinned to a configuration that says so.
 
 The same configuration, --seed, --weeks, --until and --every give the same bytes. Made again it does what is left, and doubles
 nothing: say --until as it was printed. A slot that has another plan is left as it is.
@@ -57,7 +57,7 @@ given. A measured row is never replaced in either case.`,
 	flags.IntVar(&c.weeks, "weeks", 8, "how many weeks")
 	flags.StringVar(&until, "until", "", "their end, a time such as 2026-11-30 (default the last midnight UTC)")
 	flags.Uint64Var(&c.seed, "seed", 1, "another seed is another history")
-	flags.StringVar(&every, "every", "1h", "keep one slot of each probe in each such time, 1m to 24h; 0 keeps all")
+	flags.StringVar(&every, "every", "1h", "what is due more often is due once in this time: a part of an hour, or of a day; 0 keeps the schedules")
 	flags.StringSliceVar(&c.only, "probe", nil, "only this probe; several with commas, or repeated")
 	flags.StringVar(&c.file, "config", "", "the configuration, instead of the stored one")
 	flags.BoolVar(&c.explain, "explain", false, "say what the model puts in, and store nothing")
@@ -88,7 +88,7 @@ type simulating struct {
 	progress *progress
 	text     []byte // the configuration
 	push     bool   // the environment has none: it becomes its configuration
-	config   *config.Config
+	config   *simulate.Derived
 	model    *simulate.Model
 }
 
@@ -111,8 +111,8 @@ func (c *simulating) flags(until, every string) (err error) {
 	case c.until.After(now):
 		return usage("", "--until %s lies in the future: history is what is over", stamp(c.until))
 	}
-	if c.every, err = time.ParseDuration(every); err != nil || c.every != 0 && (c.every < time.Minute || c.every > 24*time.Hour) {
-		return usage("", "--every %q: want 1m to 24h, or 0", visible(every))
+	if c.every, err = time.ParseDuration(every); err != nil || c.every < 0 || !simulate.Divides(c.every) {
+		return usage("", "--every %q: want a part of an hour, hours that divide a day, or 0", visible(every))
 	}
 	if c.explain && c.dry {
 		return usage("", "--explain and --dry-run are two answers: give one of them")
@@ -167,9 +167,6 @@ func (c *simulating) prepare(cmd *cobra.Command) (err error) {
 	if err := c.configure(ctx, environment); err != nil {
 		return err
 	}
-	if err := c.choose(); err != nil {
-		return err
-	}
 	if c.model, err = simulate.New(c.config, c.until.AddDate(0, 0, -7*c.weeks), c.until, c.seed); err != nil {
 		return bad("", "%w", err)
 	}
@@ -181,8 +178,9 @@ const prodEnvironment = "prod"
 
 // configure reads the configuration: a file, or what is stored, or what comes with this program.
 func (c *simulating) configure(ctx context.Context, environment string) (err error) {
+	var of *config.Config
 	found := false
-	var name string
+	name := "the configuration in the storage"
 	if c.stores != nil {
 		if c.text, found, err = c.stores.archive.Config(ctx); err != nil {
 			return unreachable(err)
@@ -190,28 +188,28 @@ func (c *simulating) configure(ctx context.Context, environment string) (err err
 	}
 	switch {
 	case c.file != "":
-		if name, c.text, c.config, err = c.readConfig([]string{c.file}); err != nil {
+		if name, c.text, of, err = c.readConfig([]string{c.file}); err != nil {
 			return err
 		}
 	case !found:
 		c.text = simulate.Shipped(environment)
 	}
-	if c.config == nil {
-		if c.config, err = config.Parse(c.text); err != nil {
+	if of == nil {
+		if of, err = config.Parse(c.text); err != nil {
 			return unreachable(err)
 		}
 	}
-	if c.stores != nil && c.config.Environment != c.stores.environment {
-		return bad("nothing was stored; give the file of that environment, or another --environment", "%q is for environment %q, and the setting says %q", name, c.config.Environment, c.stores.environment)
+	if c.stores != nil && of.Environment != c.stores.environment {
+		return bad("nothing was stored; give the file of that environment, or another --environment", "%q is for environment %q, and the setting says %q", name, of.Environment, c.stores.environment)
 	}
 	c.push = !found
-	return nil
+	return c.choose(of)
 }
 
-// choose keeps the probes that were asked for. The pinned configuration is the whole of it.
-func (c *simulating) choose() error {
+// choose makes the history's configuration of it.
+func (c *simulating) choose(of *config.Config) (err error) {
 	var names []string
-	for _, p := range c.config.Probes {
+	for _, p := range of.Probes {
 		names = append(names, p.Name)
 	}
 	for _, p := range c.only {
@@ -219,13 +217,8 @@ func (c *simulating) choose() error {
 			return usage("it has "+strings.Join(names, ", "), "--probe %q is not in the configuration", visible(p))
 		}
 	}
-	if len(c.only) > 0 {
-		kept := *c.config
-		kept.Probes = slices.DeleteFunc(slices.Clone(c.config.Probes), func(p config.Probe) bool { return !slices.Contains(c.only, p.Name) })
-		c.config = &kept
-	}
-	if kept, _ := simulate.Simulated(c.config); len(kept.Probes) == 0 {
-		return bad("kinds connect, tcp, udp, icmp and throughput between probers can be", "no probe of the configuration can be simulated")
+	if c.config, err = simulate.Derive(c.text, c.every, c.only); err != nil {
+		return bad("", "simulating history of the configuration: %w", err)
 	}
 	return nil
 }
@@ -240,7 +233,7 @@ func (c *simulating) fill(ctx context.Context) (*filled, error) {
 	out := &filled{c: c}
 	begun := c.env.now()
 	lap := func(into *time.Duration) { *into, begun = c.env.now().Sub(begun), c.env.now() }
-	filler := simulate.Filler{Model: c.model, Config: c.config, ConfigText: c.text, Every: c.every, Archive: c.stores.archive, Rows: c.stores.tables, Ledger: c.stores.tables,
+	filler := simulate.Filler{Model: c.model, Config: c.config, Archive: c.stores.archive, Rows: c.stores.tables, Ledger: c.stores.tables,
 		Progress: func(r simulate.Report) {
 			c.progress.say("%s %s of %s sweeps, %s, %s", gauge(float64(r.Done()), float64(r.Slots)), count(r.Done()), count(r.Slots), plural(r.Documents, "document", "documents"), plural(r.Rows, "row", "rows"))
 		}}

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"isochrone/prober/wire"
-	"isochrone/sweep/config"
 	"isochrone/sweep/ingest"
 	"isochrone/sweep/ledger"
 	"isochrone/sweep/plan"
@@ -21,11 +20,8 @@ import (
 // Filler fills a store with the history of a model. A fill that was cut off is made again, and does the
 // rest: the same history has the same bytes.
 type Filler struct {
-	Model      *Model
-	Config     *config.Config
-	ConfigText []byte
-	// Every thins the slots of the configuration; see Slots.
-	Every   time.Duration
+	Model   *Model
+	Config  *Derived
 	Archive Archive
 	Rows    Rows
 	Ledger  Ledger
@@ -85,7 +81,7 @@ func (f *Filler) Run(ctx context.Context) (Report, error) {
 }
 
 func (f *filling) run(ctx context.Context) error {
-	hash, err := f.Archive.PinConfig(ctx, f.ConfigText)
+	hash, err := f.Archive.PinConfig(ctx, f.Config.Text)
 	if err != nil {
 		return err
 	}
@@ -98,11 +94,11 @@ func (f *filling) run(ctx context.Context) error {
 			f.had[h.Slot.UTC()] = true
 		}
 	}
-	slots := Slots(f.Config, f.Model.Since, f.Model.Until, f.Every)
+	slots := Slots(f.Config.Config, f.Model.Since, f.Model.Until)
 	f.add(func(r *Report) { r.Slots = len(slots) })
 	work, within := errgroup.WithContext(ctx)
 	work.SetLimit(batchesAtOnce)
-	plans := planner{model: f.Model, config: f.Config, hash: hash, every: f.Every}
+	plans := planner{model: f.Model, config: f.Config.Config, hash: hash}
 	next := batch{texts: map[string][]byte{}}
 	send := func() {
 		b := next

@@ -12,7 +12,6 @@ import (
 	"isochrone/prober/wire/account"
 	"isochrone/sweep/archive"
 	"isochrone/sweep/compact"
-	"isochrone/sweep/config"
 	"isochrone/sweep/rollup"
 	"isochrone/sweep/simulate"
 	"isochrone/sweep/tables"
@@ -55,11 +54,11 @@ var end = time.Date(2026, 11, 9, 0, 0, 0, 0, time.UTC) // after the days on whic
 
 func (w *world) filler(t testing.TB, text string, weeks int, seed uint64) *simulate.Filler {
 	t.Helper()
-	c, err := config.Parse([]byte(text))
+	c, err := simulate.Derive([]byte(text), time.Hour, nil)
 	must(t, err)
 	m, err := simulate.New(c, end.AddDate(0, 0, -7*weeks), end, seed)
 	must(t, err)
-	return &simulate.Filler{Model: m, Config: c, ConfigText: []byte(text), Every: time.Hour, Archive: w.archive, Rows: w.tables, Ledger: w.tables}
+	return &simulate.Filler{Model: m, Config: c, Archive: w.archive, Rows: w.tables, Ledger: w.tables}
 }
 
 // BenchmarkFill fills a week, and makes hours, profiles and the lake of it.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"isochrone/prober/wire"
 	"isochrone/sweep/catalog"
 	"isochrone/sweep/config"
 )
@@ -61,10 +60,11 @@ type Model struct {
 	pairs map[config.Pair]*Pair
 }
 
-// New makes the model of a configuration over a window of time, since <= t < until.
-func New(c *config.Config, since, until time.Time, seed uint64) (*Model, error) {
+// New makes the model of a derived configuration over a window of time, since <= t < until.
+func New(of *Derived, since, until time.Time, seed uint64) (*Model, error) {
+	c := of.Config
 	m := &Model{Truth: Truth{Environment: c.Environment, Seed: seed, Since: since.UTC(), Until: until.UTC(),
-		Steps: []Step{}, Congestions: []Congestion{}, Outages: []Outage{}, Clocks: []ClockChange{}, NotSimulated: []NotSimulated{}},
+		Steps: []Step{}, Congestions: []Congestion{}, Outages: []Outage{}, Clocks: []ClockChange{}, NotSimulated: of.Left},
 		zones: map[string]*time.Location{}, pairs: map[config.Pair]*Pair{}}
 	for _, p := range c.Probers {
 		region, ok := catalog.Lookup(p.Region)
@@ -88,11 +88,9 @@ func New(c *config.Config, since, until time.Time, seed uint64) (*Model, error) 
 
 // addPairs gives every pair that a probe of the configuration measures its numbers.
 func (m *Model) addPairs(c *config.Config) error {
-	kept, left := Simulated(c)
-	m.NotSimulated = append(m.NotSimulated, left...)
 	seen := map[config.Pair]bool{}
-	for i := range kept.Probes {
-		for _, p := range kept.Pairs(&kept.Probes[i]) {
+	for i := range c.Probes {
+		for _, p := range c.Pairs(&c.Probes[i]) {
 			if seen[p] {
 				continue
 			}
@@ -145,26 +143,6 @@ func (m *Model) pair(c *config.Config, p config.Pair) (Pair, error) {
 	out.AmplitudeUS = round(is.rhythm * min(max(amplitude*public, leastAmplitudeUS), mostAmplitudeUS))
 	out.MedianUS = round(out.FloorUS + math.Ln2*out.QueueUS)
 	return out, nil
-}
-
-// Simulated is the part of a configuration that the model has figures for, and what is left out.
-func Simulated(c *config.Config) (*config.Config, []NotSimulated) {
-	out, left := *c, []NotSimulated{}
-	out.Probes, out.Endpoints = nil, nil
-	for _, p := range c.Probes {
-		isEndpoint := func(name string) bool { _, ok := c.Endpoint(name); return ok }
-		only := len(p.To) > 0
-		p.To = slices.DeleteFunc(slices.Clone(p.To), isEndpoint)
-		switch {
-		case !slices.Contains([]wire.Kind{wire.KindConnect, wire.KindTCP, wire.KindUDP, wire.KindICMP, wire.KindThroughput}, p.Spec.Kind):
-			left = append(left, NotSimulated{p.Name, fmt.Sprintf("the model has no figures for kind %s", p.Spec.Kind)})
-		case only && len(p.To) == 0:
-			left = append(left, NotSimulated{p.Name, "it measures endpoints alone, and nobody knows where these are"})
-		default:
-			out.Probes = append(out.Probes, p)
-		}
-	}
-	return &out, left
 }
 
 // busy is how busy a pair is at a time: 0 in the quietest hour, 1 in the busiest of a working day.

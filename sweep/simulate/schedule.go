@@ -19,20 +19,12 @@ type Slot struct {
 	Probes []config.Probe
 }
 
-// Slots are the sweeps of a configuration in a window, oldest first. every thins them: of each such span of
-// time a probe keeps its first slot. Zero keeps all.
-func Slots(c *config.Config, since, until time.Time, every time.Duration) []Slot {
-	kept, _ := Simulated(c)
+// Slots are the sweeps of a configuration in a window, oldest first.
+func Slots(c *config.Config, since, until time.Time) []Slot {
 	at := map[time.Time][]config.Probe{}
-	for i := range kept.Probes {
-		p := kept.Probes[i]
-		for t := p.Next(since.Add(-time.Second)); !t.IsZero() && t.Before(until); {
+	for _, p := range c.Probes {
+		for t := p.Next(since.Add(-time.Second)); !t.IsZero() && t.Before(until); t = p.Next(t) {
 			at[t] = append(at[t], p)
-			after := t
-			if every > 0 {
-				after = t.Truncate(every).Add(every - time.Second)
-			}
-			t = p.Next(after)
 		}
 	}
 	out := make([]Slot, 0, len(at))
@@ -48,7 +40,6 @@ type planner struct {
 	model  *Model
 	config *config.Config
 	hash   string // of the pinned configuration
-	every  time.Duration
 
 	month time.Month
 	spent int64
@@ -57,12 +48,10 @@ type planner struct {
 
 // plan is the plan of a slot as the app would have made it at its time.
 func (p *planner) plan(s Slot) (*plan.Plan, error) {
-	c := *p.config
-	c.Probes = s.Probes
 	if s.At.Month() != p.month {
 		p.month, p.spent = s.At.Month(), 0
 	}
-	made, err := plan.Make(plan.Input{Config: &c, ConfigHash: p.hash, Slot: s.At, Now: s.At, Seed: p.seed(s.At), Targets: p.targets(s.At), Spent: p.spent, BulkUntil: p.until})
+	made, err := plan.Make(plan.Input{Config: p.config, ConfigHash: p.hash, Slot: s.At, Now: s.At, Seed: p.seed(s.At), Targets: p.targets(s.At), Spent: p.spent, BulkUntil: p.until})
 	if err != nil {
 		return nil, fmt.Errorf("planning slot %q: %w", wire.SlotName(s.At), err)
 	}
@@ -76,7 +65,7 @@ func (p *planner) plan(s Slot) (*plan.Plan, error) {
 // seed follows from all that the history follows from, so that a plan of another history is another plan.
 func (p *planner) seed(slot time.Time) wire.Key {
 	m := p.model
-	words := []string{"isochrone simulated history 1", m.Environment, fmt.Sprint(m.Seed), wire.SlotName(m.Since), wire.SlotName(m.Until), p.every.String(), p.hash, wire.SlotName(slot)}
+	words := []string{"isochrone simulated history 1", m.Environment, fmt.Sprint(m.Seed), wire.SlotName(m.Since), wire.SlotName(m.Until), p.hash, wire.SlotName(slot)}
 	return sha256.Sum256([]byte(strings.Join(words, "|")))
 }
 
