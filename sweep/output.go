@@ -74,7 +74,13 @@ func writeJSON(w *bytes.Buffer, v any) error {
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("writing JSON: %w", err)
 	}
-	for _, r := range raw.String() {
+	writeSafe(w, raw.String())
+	return nil
+}
+
+// writeSafe writes JSON with the characters escaped that could steer a terminal.
+func writeSafe(w *bytes.Buffer, text string) {
+	for _, r := range text {
 		switch {
 		case r == '\n' || unicode.IsPrint(r):
 			w.WriteRune(r)
@@ -85,7 +91,6 @@ func writeJSON(w *bytes.Buffer, v any) error {
 			fmt.Fprintf(w, `\u%04x`, r)
 		}
 	}
-	return nil
 }
 
 // writeCSV writes a slice of flat structs (RFC 4180): the header is the fields' JSON names, an

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"slices"
 )
@@ -163,6 +164,24 @@ func (s *HistogramSum) Quantile(p float64) *float64 {
 	}
 	v := float64(s.AtRank(max(int64(math.Ceil(n*p-slack)), 1)))
 	return &v
+}
+
+// Bucket is so many values of Low and more, but less than Low + Width, nanoseconds.
+type Bucket struct{ Low, Width, N int64 }
+
+// Buckets are those from the first in use to the last, ascending and without gaps: some may be empty.
+func (s *HistogramSum) Buckets() iter.Seq[Bucket] {
+	return func(yield func(Bucket) bool) {
+		if s.total == 0 {
+			return
+		}
+		for i := s.low; i < s.high; i++ {
+			low, width := bucketAt(i)
+			if !yield(Bucket{low, width, s.counts[i]}) {
+				return
+			}
+		}
+	}
 }
 
 // Encode writes the sum as EncodeHistogram writes values; empty for none.

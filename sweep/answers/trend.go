@@ -186,9 +186,17 @@ func merge(hours []tables.Hour) (q Quantiles, sum *wire.HistogramSum) {
 			most = max(most, *h.RTT.MaxUS)
 		}
 	}
-	if sum.Total() == 0 {
-		return q, sum
+	without := q.Without
+	if sum.Total() > 0 {
+		q = quantilesFrom(sum, &most)
 	}
+	q.Without = without
+	return q, sum
+}
+
+// quantilesFrom reads quantiles off a histogram. The top of a bucket may lie above the largest value, which is
+// exact; 0 and nil are not known.
+func quantilesFrom(sum *wire.HistogramSum, most *float64) (q Quantiles) {
 	q.N = int(sum.Total())
 	for _, of := range []struct {
 		p    float64
@@ -196,11 +204,11 @@ func merge(hours []tables.Hour) (q Quantiles, sum *wire.HistogramSum) {
 	}{{0.5, &q.P50US}, {0.9, &q.P90US}, {0.95, &q.P95US}, {0.99, &q.P99US}, {0.999, &q.P999US}} {
 		if ns := sum.Quantile(of.p); ns != nil {
 			us := *ns / 1000
-			if most > 0 {
-				us = min(us, most) // the top of a bucket may lie above the largest value, which is exact
+			if most != nil && *most > 0 {
+				us = min(us, *most)
 			}
 			*of.into = &us
 		}
 	}
-	return q, sum
+	return q
 }

@@ -33,14 +33,3 @@ func ReadHeatmap(ctx context.Context, from HourRows, c *config.Config, q SeriesQ
 	}
 	return &Heatmap{History: history, Clock: clock, Zone: "UTC"}, nil
 }
-
-// ReadDistribution answers how the round trips of a series are spread.
-func ReadDistribution(ctx context.Context, from HourRows, q SeriesQuery, now time.Time) (*Distribution, error) {
-	history, hours, err := readHistory(ctx, from, q, tables.Histograms, now)
-	if err != nil {
-		return nil, err
-	}
-	d := &Distribution{History: history}
-	d.Quantiles, _ = merge(hours)
-	return d, nil
-}

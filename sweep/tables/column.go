@@ -211,3 +211,18 @@ func maybeInstant[T any](name, meaning string, at func(*T) **time.Time) field[T]
 		},
 		func(v *T, x any) { t := x.(time.Time); *at(v) = &t }}
 }
+
+// RunValues are the values of a run in the order of Columns, put into a slice that may be used again: each a
+// string, int, float64, time.Time, or nil where the row lacks it.
+func RunValues(r *Row, into []any) []any { return valuesOf(rowFields, r, into) }
+
+// HourValues are the values of an hour in the order of HourColumns.
+func HourValues(h *Hour, into []any) []any { return valuesOf(hourFields, h, into) }
+
+func valuesOf[T any](fields []field[T], v *T, into []any) []any {
+	into = into[:0]
+	for i := range fields {
+		into = append(into, fields[i].get(v))
+	}
+	return into
+}
