@@ -120,7 +120,7 @@ func writeRowsJSON(out *bufio.Writer, columns []tables.Column, rows iter.Seq2[[]
 // recordColumns are the columns as a Parquet file has them.
 func recordColumns(columns []tables.Column) []archive.RecordColumn {
 	types := map[tables.Type]archive.RecordType{tables.String: archive.TextRecord, tables.Int32: archive.CountRecord,
-		tables.Double: archive.NumberRecord, tables.DateTime: archive.InstantRecord}
+		tables.Double: archive.NumberRecord, tables.Boolean: archive.TruthRecord, tables.DateTime: archive.InstantRecord}
 	out := make([]archive.RecordColumn, len(columns))
 	for i, c := range columns {
 		out[i] = archive.RecordColumn{Name: c.Name, Type: types[c.Type]}

@@ -21,6 +21,7 @@ const (
 	CountRecord                     // int, as INT64
 	NumberRecord                    // float64
 	InstantRecord                   // time.Time
+	TruthRecord                     // bool
 )
 
 // RecordColumn is a column of records. All of them may be null.
@@ -107,6 +108,8 @@ func recordValue(as RecordType, v any) (parquet.Value, bool) {
 		return parquet.Int64Value(int64(x)), as == CountRecord
 	case float64:
 		return parquet.DoubleValue(x), as == NumberRecord
+	case bool:
+		return parquet.BooleanValue(x), as == TruthRecord
 	case time.Time:
 		return parquet.Int64Value(x.UnixMicro()), as == InstantRecord
 	}
@@ -126,6 +129,8 @@ func recordSchema(columns []RecordColumn) *parquet.Schema {
 			of = reflect.TypeFor[int64]()
 		case NumberRecord:
 			of = reflect.TypeFor[float64]()
+		case TruthRecord:
+			of = reflect.TypeFor[bool]()
 		case InstantRecord:
 			of, options = reflect.TypeFor[int64](), ",optional,timestamp(microsecond:utc)"
 		}

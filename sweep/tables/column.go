@@ -213,7 +213,7 @@ func maybeInstant[T any](name, meaning string, at func(*T) **time.Time) field[T]
 }
 
 // RunValues are the values of a run in the order of Columns, put into a slice that may be used again: each a
-// string, int, float64, time.Time, or nil where the row lacks it.
+// string, bool, int, float64, time.Time, or nil where the row lacks it.
 func RunValues(r *Row, into []any) []any { return valuesOf(rowFields, r, into) }
 
 // HourValues are the values of an hour in the order of HourColumns.

@@ -156,6 +156,8 @@ func (c Column) parseFlat(raw []byte) (any, error) {
 	switch c.Type {
 	case Int32:
 		return strconv.Atoi(string(raw))
+	case Boolean:
+		return strconv.ParseBool(string(raw))
 	case Double:
 		return strconv.ParseFloat(string(raw), 64)
 	case DateTime:

@@ -14,7 +14,7 @@ import (
 )
 
 // keep blanks what a selection does not read.
-func keep(h Hour, of selected, is wire.Series) Hour {
+func keep(h Hour, of selected[Hour], is wire.Series) Hour {
 	out := Hour{Series: is}
 	for i := range of.fields {
 		if v := of.fields[i].get(&h); v != nil {
@@ -90,7 +90,7 @@ func TestAPageThatIsNoPageOfHoursIsAnError(t *testing.T) {
 		`{"value":[{"rtt_p50_us":"1"}]}`: -1, `{"value":[{"kind":"\`: -1, `{"value":[{"kind":5}]}`: -1, `{"value":[{"rtt_p50_us":null}]}`: 1,
 	} {
 		n := 0
-		_, err := hoursOnPage([]byte(page), levelFields, func(h Hour) bool {
+		_, err := levelFields.page([]byte(page), func(h Hour) bool {
 			if n++; strings.Contains(page, good) && (h.Runs != 6 || h.Kind != "tcp-" || *h.RTT.P50US != 81_000 || *h.RTT.MinUS != 80_000 || h.Begin.Hour() != 10) {
 				t.Errorf("%s: %+v", page, h)
 			}
@@ -104,7 +104,7 @@ func TestAPageThatIsNoPageOfHoursIsAnError(t *testing.T) {
 		}
 	}
 	for cut := range len(good) {
-		if _, err := hoursOnPage([]byte(fmt.Sprintf(`{"value":[%s`, good[:cut])), levelFields, func(Hour) bool { return true }); err == nil {
+		if _, err := levelFields.page([]byte(fmt.Sprintf(`{"value":[%s`, good[:cut])), func(Hour) bool { return true }); err == nil {
 			t.Errorf("a page that ends after %d bytes of an entity is no error", cut)
 		}
 	}

@@ -140,7 +140,7 @@ func (s *Store) Hours(ctx context.Context, q HourQuery) iter.Seq2[Hour, error] {
 func (s *Store) hoursOfSeries(ctx context.Context, is wire.Series, q HourQuery) iter.Seq2[Hour, error] {
 	read := func(table, filter string) iter.Seq2[Hour, error] { return scanAs(ctx, s, table, filter, 0, hourFields) }
 	if some, ok := q.Columns.fields(); ok {
-		read = func(table, filter string) iter.Seq2[Hour, error] { return s.selectedHours(ctx, table, filter, some) }
+		read = func(table, filter string) iter.Seq2[Hour, error] { return scanSelected(ctx, s, table, filter, some) }
 	}
 	return func(yield func(Hour, error) bool) {
 		for h, err := range hoursOf(s, is, q.Since, q.Until, read) {

@@ -3,7 +3,9 @@ package tables
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 
 	"isochrone/prober/wire"
 	"isochrone/sweep/result"
@@ -78,7 +80,8 @@ func (a age) supersedes(old age) bool {
 }
 
 // Latest reads the newest run of each series, of all paths or one, and all probes or one, in
-// the order of path, probe, source and target.
+// the order of path, probe, source and target. The rows are without their histograms, which are most of
+// what is stored: Runs has them.
 func (s *Store) Latest(ctx context.Context, path, probe string) ([]Row, error) {
 	if err := (RunQuery{Path: path, Probe: probe}).validate(); err != nil {
 		return nil, fmt.Errorf("reading the latest runs: %w", err)
@@ -92,5 +95,14 @@ func (s *Store) Latest(ctx context.Context, path, probe string) ([]Row, error) {
 	case probe != "":
 		filter = "probe eq '" + probe + "'"
 	}
-	return collect(s.rows(ctx, s.name(latestTable), filter, 0))
+	out, err := collect(scanSelected(ctx, s, s.name(latestTable), filter, latestFields()))
+	for i := range out {
+		out[i].Series.Environment = s.environment
+	}
+	return out, err
 }
+
+// latestFields are the columns of latest without the histograms.
+var latestFields = sync.OnceValue(func() selected[Row] {
+	return newSelected(rowFields, slices.DeleteFunc(namesOf(rowFields), func(name string) bool { return strings.Contains(name, "_histogram") }))
+})
