@@ -11,6 +11,10 @@ LDFLAGS     := -s -w -X main.version=$(VERSION)
 # Static, and the same bytes from the same sources: no cgo, no paths, no time of building.
 GOBUILD     := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 NODE_STAMP  := infra/local/node_modules/.installed
+# The dashboard's page: built when its sources are newer than what was built of them. index.html is written last.
+WEB_NODE    := functions/web/node_modules/.installed
+WEB_STAMP   := functions/web/dist/index.html
+WEB_SOURCES := functions/web/build.mjs functions/web/tsconfig.json $(wildcard functions/web/page/*)
 
 .PHONY: help
 help: ## list the targets
@@ -25,7 +29,7 @@ experiment: $(NODE_STAMP) build package ## one of docs/experiments on this machi
 	@bin/local experiment $(if $(WRITE),--write) $(NAME)
 
 .PHONY: test
-test: $(NODE_STAMP) python ## all tests with the race detector, on a real storage emulator
+test: $(NODE_STAMP) $(WEB_STAMP) python chromium ## all tests with the race detector, on a real storage emulator
 	go test -race -timeout 30m ./...
 
 .PHONY: check
@@ -91,16 +95,27 @@ build: ## the programs prober, sweep and local, into bin/
 	@$(GOBUILD) -o bin/local ./infra/local
 
 .PHONY: package
-package: ## the Functions app: dist/app/ and dist/app.zip, reproducibly
+package: $(WEB_STAMP) ## the Functions app: dist/app/ and dist/app.zip, reproducibly
 	@echo 'packaging the Functions app into dist/'
 	@go run ./infra/pack -out dist
+
+.PHONY: web
+web: $(WEB_STAMP) ## the dashboard's page, into functions/web/dist, from where it is built into the app
+
+$(WEB_NODE): functions/web/package.json functions/web/package-lock.json
+	npm ci --prefix functions/web --ignore-scripts --no-fund --no-audit --loglevel=error
+	@touch $@
+
+$(WEB_STAMP): $(WEB_NODE) $(WEB_SOURCES)
+	@echo 'building the dashboard into functions/web/dist/'
+	@cd functions/web && npm run --silent build
 
 .PHONY: fmt
 fmt: ## format the Go sources
 	gofmt -w .
 
 .PHONY: deps
-deps: $(NODE_STAMP) python ## what the stack and the tests need beside Go: npm packages (pinned), Debian's Azure SDK and scipy for Python
+deps: $(NODE_STAMP) $(WEB_NODE) python chromium ## what the stack and the tests need beside Go: npm packages (pinned), Chromium, Debian's Azure SDK and scipy for Python
 	go mod download
 
 $(NODE_STAMP): infra/local/package.json infra/local/package-lock.json
@@ -115,6 +130,13 @@ python:
 	  echo 'installing python3-azure-storage and python3-scipy'; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-azure-storage python3-scipy; }
 
+# The tests of the dashboard look at it with Debian's Chromium.
+.PHONY: chromium
+chromium:
+	@command -v chromium >/dev/null || { \
+	  echo 'installing chromium'; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; }
+
 # The tools that make bench measures beside.
 .PHONY: peers
 peers:
@@ -125,3 +147,4 @@ peers:
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf bin dist .local
+	find functions/web/dist -mindepth 1 ! -name .gitignore -delete

@@ -1,0 +1,101 @@
+// The page's frame: what stands in the address is shown, again whenever it changes.
+
+import { overview as readOverview, type Overview } from "./answers.ts";
+import { ask, forgetAnswers } from "./api.ts";
+import type { Context } from "./context.ts";
+import { h, replace, type Child } from "./dom.ts";
+import { takeFromAddress } from "./key.ts";
+import { showMatrix } from "./matrix_page.ts";
+import { fault, note } from "./parts.ts";
+import { read, write, type Page, type View } from "./state.ts";
+
+const top = document.getElementById("top")!;
+const main = document.getElementById("main")!;
+
+const shown: Partial<Record<Page, (c: Context) => Promise<Child[]>>> = { matrix: showMatrix };
+const names: [Page, string][] = [["matrix", "Matrix"]];
+
+let turn = 0;
+
+function context(view: View, overview: Overview): Context {
+  const changed = (change: Partial<View>): string => write({ ...view, ...change });
+  return {
+    view,
+    overview,
+    link: changed,
+    go(change) {
+      const to = changed(change);
+      if (change.page && change.page !== view.page) location.hash = to;
+      else {
+        history.replaceState(null, "", to); // switching within a page is no step to go back by
+        void show();
+      }
+    },
+  };
+}
+
+async function show(): Promise<void> {
+  const mine = ++turn;
+  const began = performance.now();
+  const view = read(location.hash);
+  if (view.theme) document.documentElement.dataset.theme = view.theme;
+  else delete document.documentElement.dataset.theme;
+  const focused = document.activeElement?.id ?? "";
+  if (!top.hasChildNodes()) frame(view, null);
+  if (!main.dataset.page) replace(main, note("Loading …"));
+  main.setAttribute("aria-busy", "true");
+  try {
+    const overview = readOverview(await ask("overview"));
+    if (mine !== turn) return;
+    frame(view, overview);
+    const children = await shown[view.page]!(context(view, overview));
+    if (mine !== turn) return;
+    replace(main, ...children);
+    if (main.dataset.page && main.dataset.page !== view.page) scrollTo(0, 0);
+    main.dataset.page = view.page;
+  } catch (error) {
+    if (mine !== turn) return;
+    replace(main, fault(error, () => void show()));
+  }
+  main.removeAttribute("aria-busy");
+  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  performance.measure("show", { start: began, end: performance.now() });
+}
+
+function frame(view: View, overview: Overview | null): void {
+  const go = (change: Partial<View>): void => {
+    history.replaceState(null, "", write({ ...view, ...change }));
+    void show();
+  };
+  const links = names.map(([page, name]) =>
+    h("a", { href: write({ ...view, page }), id: `to-${page}`, "aria-current": view.page === page || (page === "matrix" && view.page === "pair") ? "page" : null }, name),
+  );
+  const themes: [string, string][] = [["", "Auto"], ["light", "Light"], ["dark", "Dark"]];
+  const theme = h("select", { id: "theme", "aria-label": "Theme", change: () => go({ theme: theme.value }) });
+  for (const [value, name] of themes) theme.append(h("option", { value, selected: value === view.theme }, name));
+  replace(
+    top,
+    h(
+      "div",
+      { class: "bar" },
+      h("span", { class: "name" }, "Isochrone"),
+      overview && h("span", { class: "environment", title: "environment" }, overview.environment || "no environment"),
+      h("nav", { "aria-label": "Pages" }, ...links),
+      theme,
+      h("button", { type: "button", id: "reload", title: "Ask for all figures anew", click: () => { forgetAnswers(); void show(); } }, "Reload"),
+    ),
+    overview?.simulated && h("p", { class: "simulated", role: "status" }, h("b", {}, "Simulated data."), " These figures were made by a model; nothing was measured."),
+  );
+}
+
+takeFromAddress();
+addEventListener("hashchange", () => {
+  takeFromAddress();
+  void show();
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => void show());
+document.getElementById("skip")!.addEventListener("click", (event) => {
+  event.preventDefault(); // the address after the # is the view's
+  main.focus();
+});
+void show();
