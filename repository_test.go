@@ -65,7 +65,7 @@ var order = []rule{
 	{"sweep", []string{"sweep/...", "prober/wire/..."}, "the command line never measures"},
 	{"functions/ncrontab", nil, "a schedule is text and time"},
 	{"functions/host", nil, "the host's protocol knows nothing of what is invoked"},
-	{"functions/questions", []string{"functions/host", "sweep/answers", "sweep/reply", "sweep/tables", "sweep/archive", "sweep/trend", "sweep/catalog", "sweep/config", "prober/wire/..."}, "a question reads what is stored; who may ask is the host's business"},
+	{"functions/questions", []string{"functions/host", "sweep/answers", "sweep/reply", "sweep/tables", "sweep/archive", "sweep/trend", "sweep/catalog", "sweep/config", "sweep/ledger", "prober/wire/..."}, "a question reads what is stored; who may ask is the host's business"},
 	{"functions/web", nil, "the page is files, and holds no data"},
 	{"functions/tick", []string{"functions/host", "functions/ncrontab", "sweep/dispatch", "prober/wire"}, "which slot a tick serves is a function of times"},
 	{"functions", []string{"functions/...", "sweep/...", "prober/wire/..."}, "the app never measures"},

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"isochrone/functions/host"
+	"isochrone/functions/web"
 )
 
 // index is the page itself; everything else it names by a hash of the content.
@@ -22,10 +23,6 @@ const index = "index.html"
 
 // hashed is how the build names a file whose content never changes under its name.
 var hashed = regexp.MustCompile(`[.-][0-9A-Za-z_-]{8,}\.[a-z0-9]+$`)
-
-// pagePolicy lets the page load its own files and ask Query, and nothing else; nobody may frame it.
-const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // dashboard serves GET /api/dashboard and its files. It holds no data and knows no key: whoever sees it still needs
 // Query's key to see anything on it. What part of it is shown stands in the URL's fragment, so that there are no
@@ -36,7 +33,7 @@ func (d dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Content-Security-Policy", pagePolicy)
+	h.Set("Content-Security-Policy", web.Policy)
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
