@@ -33,8 +33,8 @@ type Diurnal struct {
 	N           int     // points
 }
 
-// DiurnalOf is the diurnal score of Fontugne, Shah and Aben, The Wires Are Overloaded: Persistent Last-mile
-// Congestion (Internet Measurement Conference 2020, section 2.2): medians of half hours less their minimum;
+// DiurnalOf is the diurnal score of Fontugne, Shah and Cho, Persistent Last-mile Congestion: Not so Uncommon
+// (Internet Measurement Conference 2020): medians of half hours less their minimum;
 // Welch's power spectrum of segments of three days, each less its straight line and weighed by Hann's
 // window (Welch 1967); the strongest frequency and its amplitude. Points further apart than half an hour
 // are taken in bins of a whole number of half hours, as long as their usual distance. Bins without a point
