@@ -74,7 +74,7 @@ func pathAOf(f *answers.PathFigures) pathA {
 }
 
 func (v pathsView) answer() answer {
-	records := []pathRecord{}
+	records, simulated := []pathRecord{}, false
 	for i := range v.found.Probes {
 		p := &v.found.Probes[i]
 		for j := range p.Pairs {
@@ -83,14 +83,16 @@ func (v pathsView) answer() answer {
 			r.Source, r.Target = &d.Source, &d.Target
 			r.pathA, r.pathB = pathAOf(&d.A), pathBOf(&d.B)
 			records = append(records, r)
+			simulated = simulated || d.A.Simulated || d.B.Simulated
 		}
 		records = append(records, v.record(p, &p.All))
 	}
 	object := struct {
 		Environment string       `json:"environment"`
+		Simulated   bool         `json:"simulated"`
 		Differences []pathRecord `json:"differences"`
-	}{v.environment, records}
-	return answer{object: object, records: records, text: v.text}
+	}{v.environment, simulated, records}
+	return answer{object: object, records: records, text: v.text, simulated: simulated}
 }
 
 func (v pathsView) record(p *answers.ProbeDifference, d *answers.PairDifference) pathRecord {

@@ -105,9 +105,10 @@ func (v groupsView) answer() answer {
 	}
 	object := struct {
 		Environment string        `json:"environment"`
+		Simulated   bool          `json:"simulated"`
 		Groups      []groupRecord `json:"groups"`
-	}{v.environment, records}
-	return answer{object: object, records: records, text: v.text}
+	}{v.environment, v.groups.Simulated, records}
+	return answer{object: object, records: records, text: v.text, simulated: v.groups.Simulated}
 }
 
 func (v groupsView) text(w *bytes.Buffer, st style) {

@@ -27,6 +27,7 @@ type coverageObject struct {
 	Until       time.Time     `json:"until"`
 	By          string        `json:"by"`
 	N           int           `json:"n"`
+	Simulated   bool          `json:"simulated"` // a model made up one of the runs
 	Notes       []string      `json:"notes"`
 	Total       coverCounts   `json:"total"`
 	Rows        []coverObject `json:"rows"`
@@ -120,7 +121,7 @@ func (v coverageView) faults() int {
 }
 
 func (v coverageView) answer() answer {
-	o := coverageObject{Environment: v.environment, Asked: v.now, Since: v.query.Since.UTC(), Until: v.query.Until.UTC(), By: v.by,
+	o := coverageObject{Environment: v.environment, Asked: v.now, Since: v.query.Since.UTC(), Until: v.query.Until.UTC(), By: v.by, Simulated: v.coverage.Simulated,
 		Notes: []string{}, Rows: []coverObject{}, Total: v.total()}
 	o.Notes = append(o.Notes, v.coverage.Notes...)
 	records := []coverRecord{}
@@ -145,7 +146,7 @@ func (v coverageView) answer() answer {
 		o.Rows = append(o.Rows, row)
 	}
 	o.N = len(o.Rows)
-	return answer{object: o, records: records, text: func(w *bytes.Buffer, st style) { v.text(w, st, &o) }}
+	return answer{object: o, records: records, text: func(w *bytes.Buffer, st style) { v.text(w, st, &o) }, simulated: o.Simulated}
 }
 
 func (v coverageView) text(w *bytes.Buffer, st style, o *coverageObject) {

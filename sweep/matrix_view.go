@@ -28,6 +28,7 @@ type matrixObject struct {
 type matricesObject struct {
 	Environment string         `json:"environment"`
 	Asked       time.Time      `json:"asked_at"`
+	Simulated   bool           `json:"simulated"` // a model made up one of the runs
 	Matrices    []matrixObject `json:"matrices"`
 }
 
@@ -38,11 +39,12 @@ func (v matrixView) answer() answer {
 		o := matrixObject{Matrix: reply.MatrixOf(m), Cells: []reply.Cell{}}
 		for i := range m.Cells {
 			o.Cells = append(o.Cells, reply.CellOf(m, &m.Cells[i]))
+			object.Simulated = object.Simulated || m.Cells[i].Simulated
 		}
 		all = append(all, o.Cells...)
 		object.Matrices = append(object.Matrices, o)
 	}
-	return answer{object: object, records: all, text: v.text}
+	return answer{object: object, records: all, text: v.text, simulated: object.Simulated}
 }
 
 func optional(s string) *string {

@@ -35,6 +35,8 @@ type answer struct {
 	text    func(w *bytes.Buffer, s style) // tables and sentences for people
 	object  any                            // for JSON
 	records any                            // a slice of flat structs, for CSV
+	// simulated says that a model made up some of what the answer rests on: standard error says so.
+	simulated bool
 }
 
 // print writes an answer in one piece, so that a reader never sees half of one.
@@ -53,6 +55,9 @@ func (s *session) print(format string, a answer) error {
 		}
 	default:
 		return usage("want one of "+strings.Join(formats(), ", "), "format %q is not known", format)
+	}
+	if a.simulated {
+		defer s.warn("simulated: this answer rests on runs that a model made up, and nobody measured (sweep simulate)")
 	}
 	return s.write(out.Bytes())
 }

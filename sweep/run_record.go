@@ -82,6 +82,7 @@ type runRecord struct {
 	ClockErrorNS  *int64   `json:"clock_error_ns"`
 	CPUSteal      *float64 `json:"cpu_steal_ratio"`
 	Detail        *string  `json:"detail"`
+	Simulated     bool     `json:"simulated"` // a model made it up
 }
 
 func runRecordOf(row *tables.Row) runRecord {
@@ -98,7 +99,7 @@ func runRecordOf(row *tables.Row) runRecord {
 		runNoise: runNoiseOf(&row.Noise), runOneWay: runOneWayOf(&row.OneWay), runHTTP: runHTTPOf(&row.HTTP), runBulk: runBulkOf(&row.Bulk),
 		MaxUS: row.MaxUS, StddevUS: row.StddevUS, JitterUS: row.JitterUS, PDVUS: row.PDVUS,
 		Address: optional(row.Address), Assignment: optional(row.Assignment), Attempt: optional(row.Attempt), Part: row.Part,
-		Document: optional(row.Document), Tool: optional(row.Tool), Detail: optional(row.Detail),
+		Document: optional(row.Document), Tool: optional(row.Tool), Detail: optional(row.Detail), Simulated: row.Simulated,
 	}
 	if row.Failure != wire.FailureExpired { // nobody knows
 		r.count(row.Counts, row.Counted)

@@ -109,6 +109,7 @@ type runsView struct {
 
 type runsObject struct {
 	Environment string      `json:"environment"`
+	Simulated   bool        `json:"simulated"` // a model made up one of the runs
 	Since       time.Time   `json:"since"`
 	N           int         `json:"n"`
 	Total       int         `json:"total"`
@@ -117,13 +118,15 @@ type runsObject struct {
 
 func (v runsView) answer() answer {
 	records := []runRecord{}
+	simulated := false
 	for i := range v.runs.Rows {
 		records = append(records, runRecordOf(&v.runs.Rows[i]))
+		simulated = simulated || v.runs.Rows[i].Simulated
 	}
 	return answer{
-		object:  runsObject{v.environment, v.query.Since.UTC(), len(records), v.runs.Total, records},
-		records: records,
-		text:    func(w *bytes.Buffer, st style) { v.text(w, st, records) },
+		object:  runsObject{v.environment, simulated, v.query.Since.UTC(), len(records), v.runs.Total, records},
+		records: records, simulated: simulated,
+		text: func(w *bytes.Buffer, st style) { v.text(w, st, records) },
 	}
 }
 

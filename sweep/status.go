@@ -96,6 +96,7 @@ type statusObject struct {
 	Asked       time.Time     `json:"asked_at"`
 	Newest      *time.Time    `json:"newest_slot"`
 	N           int           `json:"n"`
+	Simulated   bool          `json:"simulated"` // a model made up one of the sweeps
 	Sweeps      []sweepObject `json:"sweeps"`
 	// ShortfallSince is null before the first sweep.
 	ShortfallSince *time.Time        `json:"shortfall_since"`
@@ -118,6 +119,7 @@ type sweepObject struct {
 	Received   *int        `json:"received_runs"`
 	Missing    *int        `json:"missing_runs"`
 	Reason     *string     `json:"reason"`
+	Simulated  bool        `json:"simulated"`
 	Gaps       []gapObject `json:"gaps"`
 }
 
@@ -138,6 +140,7 @@ type statusRecord struct {
 	Received   *int      `json:"received_runs"`
 	Missing    *int      `json:"missing_runs"`
 	Reason     *string   `json:"reason"`
+	Simulated  bool      `json:"simulated"`
 	GapSource  *string   `json:"gap_source"`
 	GapState   *string   `json:"gap_state"`
 	GapRuns    *int      `json:"gap_runs"`
@@ -159,12 +162,13 @@ func (v statusView) answer() answer {
 			object.Newest = utc(sw.Slot)
 		}
 		o := sweepObject{Slot: sw.Slot.UTC(), State: string(sw.State), ConfigHash: optional(sw.ConfigHash),
-			Reason: optional(joinNotEmpty(sw.Reason, sw.Note)), Gaps: []gapObject{}}
+			Reason: optional(joinNotEmpty(sw.Reason, sw.Note)), Simulated: sw.Simulated, Gaps: []gapObject{}}
 		if sw.Runs != nil {
 			o.Planned, o.Received, o.Missing = &sw.Runs.Planned, &sw.Runs.Received, &sw.Runs.Missing
 		}
 		line := statusRecord{Slot: o.Slot, State: o.State, ConfigHash: o.ConfigHash, Planned: o.Planned, Received: o.Received,
-			Missing: o.Missing, Reason: o.Reason}
+			Missing: o.Missing, Reason: o.Reason, Simulated: o.Simulated}
+		object.Simulated = object.Simulated || o.Simulated
 		for _, g := range sw.Gaps {
 			o.Gaps = append(o.Gaps, gapObject{g.Source, optional(string(g.State)), g.Runs, g.Probes, g.Reason})
 			of := line
@@ -176,7 +180,7 @@ func (v statusView) answer() answer {
 		}
 		object.Sweeps = append(object.Sweeps, o)
 	}
-	return answer{object: object, records: records, text: func(w *bytes.Buffer, st style) { object.text(w, st) }}
+	return answer{object: object, records: records, text: func(w *bytes.Buffer, st style) { object.text(w, st) }, simulated: object.Simulated}
 }
 
 func joinNotEmpty(parts ...string) string {
@@ -206,7 +210,7 @@ func (o statusObject) text(w *bytes.Buffer, st style) {
 			missing.tone = alarm
 		}
 		sweeps.rows = append(sweeps.rows, []cell{{text: stamp(sw.Slot)}, {text: sw.State}, {text: optionalCount(sw.Planned)},
-			{text: optionalCount(sw.Received)}, missing, {text: orEmpty(sw.Reason)}})
+			{text: optionalCount(sw.Received)}, missing, {text: joinNotEmpty(orEmpty(sw.Reason), wordIf(sw.Simulated, "simulated"))}})
 		for _, g := range sw.Gaps {
 			state := absent
 			if g.State != nil {
@@ -234,6 +238,13 @@ func (o probersObject) text(w *bytes.Buffer, st style) {
 		proberTable(w, st, o.Probers)
 	}
 	fmt.Fprintf(w, "\nn = %s at %s\n", plural(o.N, "prober", "probers"), stamp(o.Asked))
+}
+
+func wordIf(is bool, word string) string {
+	if is {
+		return word
+	}
+	return ""
 }
 
 func orEmpty(s *string) string {

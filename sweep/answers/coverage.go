@@ -58,6 +58,8 @@ type Coverage struct {
 	Rows []CoverageRow // by time, and by prober within it
 	// Notes say what could not be counted; without them everything is.
 	Notes []string
+	// Simulated says that a model made up one of the runs at least.
+	Simulated bool
 }
 
 // CoverageRow counts the runs of one source in one hour or day.
@@ -169,7 +171,7 @@ func readRefused(ctx context.Context, blobs CoverageBlobs, since time.Time) (map
 
 // answer is the tallies in order.
 func (c *counter) answer() *Coverage {
-	out := &Coverage{Notes: c.notes}
+	out := &Coverage{Notes: c.notes, Simulated: c.simulated}
 	for _, t := range c.tallies {
 		for why, n := range t.why {
 			t.row.Why = append(t.row.Why, CoverageReason{why.fate, why.reason, n})

@@ -31,6 +31,7 @@ type counter struct {
 	refused     map[string]string // why documents are in quarantine, by assignment
 	tallies     map[tallyKey]*tally
 	notes       []string
+	simulated   bool
 }
 
 type tallyKey struct {
@@ -150,7 +151,10 @@ func (c *counter) join(rows iter.Seq2[tables.Row, error]) error {
 	for i := range c.slots {
 		unknown[c.slots[i].at.Unix()] = c.slots[i].unknown
 	}
-	r := &rowReader{next: next, skip: func(r *tables.Row) bool { return isForeign(r) || unknown[r.Slot.Unix()] }}
+	r := &rowReader{next: next, skip: func(r *tables.Row) bool {
+		c.simulated = c.simulated || r.Simulated
+		return isForeign(r) || unknown[r.Slot.Unix()]
+	}}
 	r.advance()
 	all, due := c.series()
 	for _, s := range all {

@@ -45,6 +45,7 @@ type Groups struct {
 	Statistic Statistic
 	Base      string // empty without groups
 	Groups    []Group
+	Simulated bool // a model made up one of the runs at least
 }
 
 // Group is the runs of one group.
@@ -85,6 +86,7 @@ func ReadGroups(ctx context.Context, from RunRows, c *config.Config, q GroupQuer
 			groups[name] = g
 		}
 		g.Runs++
+		out.Simulated = out.Simulated || row.Simulated
 		if row.Failure != "" {
 			g.Failed++
 		} else if v := out.Statistic.of(&row); v != nil {

@@ -37,6 +37,7 @@ type Sweep struct {
 	State      ledger.State
 	ConfigHash string // of the pinned configuration; empty for a missed slot
 	Reason     string // why the slot was missed
+	Simulated  bool   // nobody swept: a model made the sweep up
 	// Runs counts the runs; nil for a missed slot, for which nothing was planned.
 	Runs *Tally
 	// Note says why Runs rests on less than the pinned configuration; empty when it does not.
@@ -77,7 +78,7 @@ func ReadStatus(ctx context.Context, books Ledger, blobs StatusBlobs, environmen
 	}
 	pins := pinned{configs: blobs, environment: environment, known: map[string]pin{}}
 	for _, h := range headers {
-		s := Sweep{Slot: h.Slot, State: h.State, ConfigHash: h.ConfigHash, Reason: h.Reason}
+		s := Sweep{Slot: h.Slot, State: h.State, ConfigHash: h.ConfigHash, Reason: h.Reason, Simulated: h.Simulated}
 		if h.State != ledger.Missed {
 			if err := s.count(ctx, books, &pins); err != nil {
 				return nil, err

@@ -49,6 +49,8 @@ type Header struct {
 	// PlannedBytes is what the sweep's bulk runs may send, together: the sum of their budgets. It counts
 	// against the month's.
 	PlannedBytes int64
+	// Simulated says that nobody swept: a model made the sweep up.
+	Simulated bool
 }
 
 // Key names an assignment's entry within its sweep.
@@ -67,4 +69,5 @@ type Entry struct {
 	Runs       int    // planned runs, as the plan says
 	Attempt    string // of the document that was received
 	Error      string // why it is not received, as far as is known
+	Simulated  bool   // nobody measured: a model made the document up, or that there is none
 }

@@ -59,6 +59,7 @@ type CoverageOfOne struct {
 // CoverageOf shapes a coverage by hours.
 func CoverageOf(environment string, c *answers.Coverage, q answers.CoverageQuery, now time.Time) *Coverage {
 	out := &Coverage{Head: NewHead(environment, now), Since: q.Since.UTC(), Until: q.Until.UTC(), Notes: append([]string{}, c.Notes...), Probers: []CoverageOfOne{}}
+	out.Simulated = c.Simulated
 	of, runs := map[string]*CoverageOfOne{}, 0
 	for i := range c.Rows {
 		r := &c.Rows[i]

@@ -48,7 +48,10 @@ func (g *gathered) MarkDirty(context.Context, []result.Result) error { return ni
 func (g *gathered) AdvanceEntries(_ context.Context, es []ledger.Entry) error {
 	g.lock.Lock()
 	defer g.lock.Unlock()
-	g.entries = append(g.entries, es...)
+	for _, e := range es {
+		e.Simulated = true
+		g.entries = append(g.entries, e)
+	}
 	return nil
 }
 

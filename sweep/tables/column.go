@@ -168,6 +168,18 @@ func someCount[T any](name, unit, meaning string, at func(*T) *int) field[T] {
 		func(v *T, x any) { *at(v) = x.(int) }}
 }
 
+// marked is true, or absent.
+func marked[T any](name, meaning string, at func(*T) *bool) field[T] {
+	return field[T]{Column{name, Boolean, "", meaning + "; absent otherwise"},
+		func(v *T) any {
+			if !*at(v) {
+				return nil
+			}
+			return true
+		},
+		func(v *T, x any) { *at(v) = x.(bool) }}
+}
+
 func maybeCount[T any](name, unit, meaning string, at func(*T) **int) field[T] {
 	return field[T]{Column{name, Int32, unit, meaning},
 		func(v *T) any {

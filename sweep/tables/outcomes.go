@@ -12,12 +12,12 @@ import (
 )
 
 // outcomeFields are the columns that tell what became of a run, and no figures.
-var outcomeFields = some(rowFields, []string{"slot", "source", "target", "path", "probe", "failure", "assignment_id", "part"})
+var outcomeFields = some(rowFields, []string{"slot", "source", "target", "path", "probe", "failure", "assignment_id", "part", simulatedColumn})
 
 var outcomeColumns = namesOf(outcomeFields)
 
-// Outcomes reads what became of runs: rows with the series, slot, failure, assignment and part, and
-// nothing else. The order is that of Runs; the limit of the query does not count.
+// Outcomes reads what became of runs: rows with the series, slot, failure, assignment, part and mark of
+// simulated ones, and nothing else. The order is that of Runs; the limit of the query does not count.
 func (s *Store) Outcomes(ctx context.Context, q RunQuery) iter.Seq2[Row, error] {
 	reading := func(err error) iter.Seq2[Row, error] {
 		return failed[Row](fmt.Errorf("reading what became of runs: %w", err))

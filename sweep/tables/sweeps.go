@@ -23,6 +23,7 @@ var headerFields = []field[ledger.Header]{
 	text("config_sha256", "hash of the configuration that was pinned; absent for a missed slot", func(h *ledger.Header) *string { return &h.ConfigHash }),
 	text("reason", "why the slot was missed", func(h *ledger.Header) *string { return &h.Reason }),
 	bytesOf("planned_bytes", "what the sweep's bulk runs may send, together: it counts against the month's budget; absent where there are none", func(h *ledger.Header) *int64 { return &h.PlannedBytes }),
+	marked(simulatedColumn, "true: nobody swept, a model made the sweep up", func(h *ledger.Header) *bool { return &h.Simulated }),
 }
 
 var entryFields = []field[ledger.Entry]{
@@ -35,6 +36,7 @@ var entryFields = []field[ledger.Entry]{
 	count("run_count", "runs", "runs that were planned", func(e *ledger.Entry) *int { return &e.Runs }),
 	text("attempt", "attempt whose document was received", func(e *ledger.Entry) *string { return &e.Attempt }),
 	text("error", "why nothing is received, as far as is known", func(e *ledger.Entry) *string { return &e.Error }),
+	marked(simulatedColumn, "true: nobody measured, a model made it up", func(e *ledger.Entry) *bool { return &e.Simulated }),
 }
 
 // bytesOf is a column of whole bytes that is absent for none. A Double is exact up to 2^53.
