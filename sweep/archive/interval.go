@@ -104,7 +104,7 @@ func EncodeIntervals(rs []result.Result) ([]byte, int, error) {
 	if err != nil {
 		return nil, 0, fmt.Errorf("encoding intervals: %w", err)
 	}
-	body, err := intervalsFile.encode(rows, string(runsText))
+	body, err := intervalsFile.encode(rows, string(runsText), anySimulated(rs))
 	return body, len(rows), err
 }
 

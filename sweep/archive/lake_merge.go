@@ -47,7 +47,7 @@ func (m *SampleMerge) Add(id, md5 string, f *SampleFile) error {
 	if err != nil {
 		return fmt.Errorf("merging raw samples %q: %w", id, err)
 	}
-	in := mergeInput{LakeInput: LakeInput{ID: id, MD5: md5, Slot: f.Runs[0].Slot.UTC().Format(time.RFC3339), SampleSum: sum}}
+	in := mergeInput{LakeInput: LakeInput{ID: id, MD5: md5, Slot: f.Runs[0].Slot.UTC().Format(time.RFC3339), Simulated: f.Simulated, SampleSum: sum}}
 	for _, r := range f.Runs {
 		in.runs = append(in.runs, runName{r.Target, r.Path})
 	}
@@ -154,7 +154,8 @@ func (m *SampleMerge) Write(to io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("writing the lake's samples: %w", err)
 	}
-	w := newLakeWriter(to, m.words, string(inputs))
+	simulated := slices.ContainsFunc(m.inputs, func(in mergeInput) bool { return in.Simulated })
+	w := newLakeWriter(to, m.words, string(inputs), simulated)
 	heap := cursorHeap{words: m.words}
 	size := min(max(cursorMemory/max(len(m.segments), 1), 2*maxRowBytes), 64<<10)
 	for _, s := range m.segments {

@@ -27,6 +27,8 @@ type LakeInput struct {
 	// Slot is that of its runs, RFC 3339, and Runs says which of the footer's lists their targets and paths are.
 	Slot string `json:"slot"`
 	Runs int    `json:"runs"`
+	// Simulated says that nobody measured them: a model made them up.
+	Simulated bool `json:"simulated,omitempty"`
 	// SampleSum is that of its rows of the lake file's probe.
 	SampleSum
 }
@@ -36,6 +38,8 @@ type SampleFile struct {
 	file *parquet.File
 	// Rows is how many it says that it has.
 	Rows int64
+	// Simulated says that nobody measured some of it: a model made it up.
+	Simulated bool
 	// Runs are the runs of a raw file.
 	Runs []SampleRun
 	// Inputs are what a lake file was made of, by their IDs.
@@ -137,7 +141,8 @@ func openSamples(r io.ReaderAt, size int64, key string, version int) (f *SampleF
 	if v, _ := file.Lookup(key); v != strconv.Itoa(version) {
 		return nil, fmt.Errorf("reading samples: %s %q: this program reads version %d", key, v, version)
 	}
-	return &SampleFile{file: file, Rows: file.NumRows()}, nil
+	mark, _ := file.Lookup(MetaSimulated)
+	return &SampleFile{file: file, Rows: file.NumRows(), Simulated: mark == "true"}, nil
 }
 
 // Sum reads all rows of a lake file and sums them up.

@@ -18,8 +18,8 @@ type lakeWriter struct {
 	n       int
 }
 
-func newLakeWriter(to io.Writer, words *dictionary, inputs string) *lakeWriter {
-	w := &lakeWriter{words: words, w: parquet.NewGenericWriter[LakeSample](to,
+func newLakeWriter(to io.Writer, words *dictionary, inputs string, simulated bool) *lakeWriter {
+	w := &lakeWriter{words: words, w: parquet.NewGenericWriter[LakeSample](to, append(markOf(simulated),
 		parquet.CreatedBy("isochrone", strconv.Itoa(LakeVersion), "lake"), // never the library's version: the bytes would change with it
 		parquet.Compression(&parquet.Zstd),
 		parquet.DataPageVersion(1),
@@ -27,7 +27,7 @@ func newLakeWriter(to io.Writer, words *dictionary, inputs string) *lakeWriter {
 		parquet.SortingWriterConfig(parquet.SortingColumns(parquet.Ascending("target"), parquet.Ascending("path"), parquet.Ascending("time"))),
 		parquet.KeyValueMetadata(MetaLakeVersion, strconv.Itoa(LakeVersion)),
 		parquet.KeyValueMetadata(MetaInputs, inputs),
-	)}
+	)...)}
 	w.columns = make([][]parquet.Value, len(w.w.ColumnWriters()))
 	return w
 }

@@ -22,6 +22,9 @@ const (
 	// MetaRuns holds the runs of the file, a JSON array of environment|source|target|path|probe|slot,
 	// slots in RFC 3339. Runs without samples are in it.
 	MetaRuns = "isochrone.runs"
+	// MetaSimulated is "true" where nobody measured one of the runs: a model made it up. Other files do
+	// not have it.
+	MetaSimulated = "isochrone.simulated"
 )
 
 // maxSampleRows is the most rows of a file: ten times what a document may hold.
@@ -87,7 +90,7 @@ func EncodeSamples(rs []result.Result) ([]byte, int, error) {
 	if err != nil {
 		return nil, 0, fmt.Errorf("encoding samples: %w", err)
 	}
-	body, err := samplesFile.encode(rows, string(runsText))
+	body, err := samplesFile.encode(rows, string(runsText), anySimulated(rs))
 	return body, len(rows), err
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -30,9 +31,9 @@ type parquetFile[T any] struct {
 }
 
 // encode writes sorted rows. runs is the footer's list of runs. The same gives the same bytes.
-func (p parquetFile[T]) encode(rows []T, runs string) ([]byte, error) {
+func (p parquetFile[T]) encode(rows []T, runs string, simulated bool) ([]byte, error) {
 	var out bytes.Buffer
-	w := parquet.NewGenericWriter[T](&out,
+	w := parquet.NewGenericWriter[T](&out, append(markOf(simulated),
 		parquet.CreatedBy("isochrone", strconv.Itoa(p.version), p.what), // never the library's version: the bytes would change with it
 		parquet.Compression(&parquet.Zstd),
 		parquet.DataPageVersion(1),
@@ -40,7 +41,7 @@ func (p parquetFile[T]) encode(rows []T, runs string) ([]byte, error) {
 		parquet.SortingWriterConfig(parquet.SortingColumns(parquet.Ascending("target"), parquet.Ascending("path"), parquet.Ascending("time"))),
 		parquet.KeyValueMetadata(p.metaVersion, strconv.Itoa(p.version)),
 		parquet.KeyValueMetadata(MetaRuns, runs),
-	)
+	)...)
 	if _, err := w.Write(rows); err != nil {
 		return nil, fmt.Errorf("encoding %d %s: %w", len(rows), p.what, err)
 	}
@@ -77,6 +78,18 @@ func (p parquetFile[T]) decode(body []byte) (rows []T, err error) {
 		return nil, fmt.Errorf("reading %s: %d of %d rows: %w", p.what, n, len(rows), err)
 	}
 	return rows, nil
+}
+
+// markOf is the footer's mark of files with simulated runs.
+func markOf(simulated bool) []parquet.WriterOption {
+	if !simulated {
+		return nil
+	}
+	return []parquet.WriterOption{parquet.KeyValueMetadata(MetaSimulated, "true")}
+}
+
+func anySimulated(rs []result.Result) bool {
+	return slices.ContainsFunc(rs, func(r result.Result) bool { return r.Provenance.Simulated })
 }
 
 // runText is a run as MetaRuns lists it.
