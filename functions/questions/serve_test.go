@@ -109,7 +109,7 @@ func TestAllFaultsOfAQuestionComeAtOnce(t *testing.T) {
 func TestWhatIsNotThereIsSaidWithWhatIs(t *testing.T) {
 	s := serve(t, filled())
 	for query, want := range map[string]string{
-		"":                                       "there is overview, matrix, compare",
+		"":                                       "there is overview, matrix, coverage",
 		"nothing":                                "openapi.json",
 		"matrix/more":                            `there is no question \"matrix/more\"`,
 		"matrix?path=vpn":                        "there is public, peering",
