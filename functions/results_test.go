@@ -108,7 +108,11 @@ func answerTo(a *app, r *http.Request) *httptest.ResponseRecorder {
 }
 
 func post(a *app, target, body string, header ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(http.MethodPost, target, strings.NewReader(body))
+	return request(a, http.MethodPost, target, body, header...)
+}
+
+func request(a *app, method, target, body string, header ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}

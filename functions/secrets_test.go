@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -57,9 +58,14 @@ func (s stored) paths(t *testing.T, a *app, what string) {
 	t.Helper()
 	good := string(foreignDocument(t, s.environment))
 	for _, target := range []string{"/api/results?source=westeurope&code=" + secretCode, "/api/results?code=" + secretCode + "&nonsense=1",
-		"/api/results?code=" + secretCode + "&%zz", "/api/nothing?code=" + secretCode, "/Sweep?code=" + secretCode, "/Ingest?code=" + secretCode, "/Rollup?code=" + secretCode} {
+		"/api/results?code=" + secretCode + "&%zz", "/api/query/matrix?code=" + secretCode, "/api/query/nothing?code=" + secretCode,
+		"/api/query/coverage?since=never&code=" + secretCode, "/api/query/overview?code=" + secretCode + "&%zz", "/api/dashboard?code=" + secretCode, "/api/nothing?code=" + secretCode, "/Sweep?code=" + secretCode, "/Ingest?code=" + secretCode, "/Rollup?code=" + secretCode} {
 		for _, body := range []string{good, good[:len(good)/2], "", `{"Data":{"timer":{}}}`} {
-			w := post(a, target, body, "x-functions-key", secretCode, "X-IDENTITY-HEADER", secretHeader, "Authorization", "Bearer "+secretCode, "Cookie", secretHeader)
+			method := http.MethodPost
+			if strings.HasPrefix(target, queryPath) || strings.HasPrefix(target, dashboardPath) {
+				method = http.MethodGet
+			}
+			w := request(a, method, target, body, "x-functions-key", secretCode, "X-IDENTITY-HEADER", secretHeader, "Authorization", "Bearer "+secretCode, "Cookie", secretHeader)
 			keepsSecrets(t, what+": the answer to "+target, fmt.Sprint(w.Header())+w.Body.String())
 		}
 	}

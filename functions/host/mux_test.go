@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -148,6 +149,36 @@ func TestReadinessAndNamesInExactCase(t *testing.T) {
 		t.Errorf("names %q", names)
 	}
 	if routes := f.mux.Routes(); len(routes) != 1 || routes[0] != "/api/results" {
+		t.Errorf("routes %q", routes)
+	}
+}
+
+func TestARouteWithACatchAllGetsAllBelowIt(t *testing.T) {
+	rest := "none"
+	f := serve(t, Options{}, func(m *Mux) {
+		m.HTTPBelow("Query", "/api/query", time.Second, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			rest = Rest(r)
+			w.WriteHeader(299)
+		}))
+		m.HTTP("Own", "/api/query/own", time.Second, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(298) }))
+	})
+	for _, c := range []struct {
+		path string
+		want int
+		rest string
+	}{
+		{"/api/query", 299, ""}, {"/api/query/", 299, ""}, {"/api/query/Matrix", 299, "Matrix"}, {"/API/Query/a/B/", 299, "a/B"},
+		{"/api/query/a%2Fb", 299, "a/b"}, {"/api/query/%C4%B0", 299, "\u0130"}, // a letter that is longer in lower case
+		{"/api/query/own", 298, "none"}, {"/api/query/own/x", 299, "own/x"},
+		{"/api/queries", 404, "none"}, {"/api", 404, "none"}, {"/query/a", 404, "none"}, {"/", 404, "none"},
+	} {
+		rest = "none"
+		status, _, _ := f.send(t, http.MethodPost, c.path, "")
+		if status != c.want || rest != c.rest {
+			t.Errorf("%s: %d and %q, want %d and %q", c.path, status, rest, c.want, c.rest)
+		}
+	}
+	if routes := f.mux.Routes(); !slices.Equal(routes, []string{"/api/query/*", "/api/query/own"}) {
 		t.Errorf("routes %q", routes)
 	}
 }

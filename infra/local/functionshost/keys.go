@@ -45,9 +45,14 @@ func newKey() (string, error) {
 }
 
 // level is what the key in a request opens. A header counts before the query, even when it is
-// wrong.
+// wrong. Names in the query have no case, as in all of ASP.NET Core.
 func (k *keyring) level(r *http.Request, function string) authLevel {
-	shown := r.URL.Query().Get(keyQuery)
+	shown := ""
+	for name, values := range r.URL.Query() {
+		if strings.EqualFold(name, keyQuery) && shown == "" {
+			shown = values[0]
+		}
+	}
 	if values := r.Header.Values(keyHeader); len(values) > 0 {
 		shown = values[0]
 	}
