@@ -102,7 +102,7 @@ func (f *rankFlags) query(km bool, now time.Time) (q answers.RankQuery, err erro
 		}
 		q.ThroughputBPS = &bps
 	}
-	q.Since, q.Until, err = period(f.since, f.until, now)
+	q.Since, q.Until, err = times(f.since, f.until, now)
 	return q, err
 }
 

@@ -43,7 +43,7 @@ Rates are in bytes (20MB/s decimal, 20MiB/s binary) or bits (1Gbps, 200Mbit/s), 
 The exit code is 1 when the line does not sustain the changes, or when that cannot be told.`,
 		Example: `  sweep recovery westeurope northeurope --change-rate 20MB/s --size 2TB
   sweep recovery westeurope eastus --change-rate 200Mbit/s --size 500GB --window 2h --outage 1h --format json`,
-		Args:              cobra.ExactArgs(2),
+		Args:              pairArgs,
 		ValidArgsFunction: completePair,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q, err := f.query(args[0], args[1], s.env.now().UTC())
@@ -78,17 +78,6 @@ The exit code is 1 when the line does not sustain the changes, or when that cann
 	return cmd
 }
 
-// completePair completes a source and a target.
-func completePair(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	switch len(args) {
-	case 0:
-		return localProbers(), cobra.ShellCompDirectiveNoFileComp
-	case 1:
-		return localTargets(), cobra.ShellCompDirectiveNoFileComp
-	}
-	return nil, cobra.ShellCompDirectiveNoFileComp
-}
-
 // query checks what the flags say.
 func (f *recoveryFlags) query(source, target string, now time.Time) (q answers.RecoveryQuery, err error) {
 	q = answers.RecoveryQuery{Source: source, Target: target, Path: f.path, Probe: f.probe}
@@ -117,24 +106,8 @@ func (f *recoveryFlags) query(source, target string, now time.Time) (q answers.R
 		}
 		*d.into = now.Sub(since)
 	}
-	q.Since, q.Until, err = period(f.since, f.until, now)
+	q.Since, q.Until, err = times(f.since, f.until, now)
 	return q, err
-}
-
-// period reads the flags since and until.
-func period(since, until string, now time.Time) (from, to time.Time, err error) {
-	if from, err = parseSince(since, now); err != nil {
-		return from, to, usage("", "--since %w", err)
-	}
-	if to = now; until != "" {
-		if to, err = parseTime(until); err != nil {
-			return from, to, usage("", "--until %w", err)
-		}
-	}
-	if !from.Before(to) {
-		return from, to, usage("", "--since %s is not before --until %s", stamp(from), stamp(to))
-	}
-	return from, to, nil
 }
 
 // recovery reads the answer.

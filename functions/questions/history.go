@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"isochrone/sweep/answers"
 	"isochrone/sweep/reply"
@@ -47,7 +48,7 @@ const maxSeries = 100
 var seriesLimit = parameter{name: "limit", meaning: "series that one page looks at, " + strconv.Itoa(maxSeries) + " at the most", form: limitForm, fallback: strconv.Itoa(maxSeries), example: "50"}
 
 func (a *asked) series() (q answers.SeriesQuery, err error) {
-	q.Since, q.Until = a.since, a.until
+	q.Since, q.Until = a.since.Truncate(time.Hour), a.until // an hour belongs to the window as a whole
 	q.Source, q.Target, q.Path, q.Probe, err = a.pair()
 	return q, err
 }
@@ -102,7 +103,7 @@ func askChanges(ctx context.Context, a *asked) (any, error) {
 		n = maxSeries
 	}
 	q := answers.ChangesQuery{Source: a.values["source"], Target: a.values["target"], Path: a.values["path"], Probe: a.values["probe"],
-		Since: a.since, Until: a.until, After: a.after, MostSeries: n}
+		Since: a.since.Truncate(time.Hour), Until: a.until, After: a.after, MostSeries: n}
 	found, err := answers.ReadChanges(ctx, a.rows, sources, q, a.now)
 	if err != nil {
 		return nil, err

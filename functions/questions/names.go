@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
+	"isochrone/prober/wire"
 	"isochrone/sweep/answers"
 	"isochrone/sweep/config"
 )
@@ -18,6 +20,9 @@ func (a *asked) checkNames() *refusal {
 		there           []string
 	}{{"source", "prober", probers}, {"from", "prober", probers}, {"target", "prober or endpoint", targets},
 		{"path", "path", a.allPaths()}, {"probe", "probe", a.allProbes("")}} {
+		if of.parameter == "probe" && a.foreign() {
+			continue // of foreign documents the configuration knows nothing
+		}
 		if name, given := a.values[of.parameter]; given && !slices.Contains(of.there, name) {
 			faults = append(faults, absentFault(of.parameter, of.what, name, of.there))
 		}
@@ -54,6 +59,9 @@ func (a *asked) allProbes(path string) (names []string) {
 	return names
 }
 
+// foreign says that the probe asked about is one of documents that other tools wrote.
+func (a *asked) foreign() bool { return strings.HasPrefix(a.values["probe"], wire.ForeignPrefix) }
+
 // combination is the path and the probe that are asked about, where none is named those that stand for it.
 func (a *asked) combination() (path, probe string, err error) {
 	path, probe = a.values["path"], a.values["probe"]
@@ -76,6 +84,12 @@ func (a *asked) combination() (path, probe string, err error) {
 // pair is the series that is asked about: source and target are named, and the probe measures them over the path.
 func (a *asked) pair() (source, target, path, probe string, err error) {
 	source, target = a.values["source"], a.values["target"]
+	if a.foreign() {
+		if path = a.values["path"]; path == "" {
+			return "", "", "", "", badRequest("path", "name the path of the documents", "path is missing, and nothing stands for it with a probe of foreign documents")
+		}
+		return source, target, path, a.values["probe"], nil
+	}
 	if path, probe, err = a.combination(); err != nil {
 		return "", "", "", "", err
 	}

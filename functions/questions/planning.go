@@ -55,7 +55,7 @@ func (a *asked) bytes(name string) float64 {
 }
 
 func askRecovery(ctx context.Context, a *asked) (any, error) {
-	q := answers.RecoveryQuery{Since: a.since, Until: a.until, ChangeBPS: *a.bps(changeRate.name), SizeBytes: a.bytes(size.name),
+	q := answers.RecoveryQuery{Since: a.since.Truncate(time.Hour), Until: a.until, ChangeBPS: *a.bps(changeRate.name), SizeBytes: a.bytes(size.name),
 		Window: a.duration(window.name), Outage: a.duration(outage.name), TCPWindowBytes: a.bytes(tcpWindow.name)}
 	var err error
 	if q.Source, q.Target, q.Path, q.Probe, err = a.pair(); err != nil {
@@ -70,7 +70,7 @@ func askRecovery(ctx context.Context, a *asked) (any, error) {
 }
 
 func askRank(ctx context.Context, a *asked) (any, error) {
-	q := answers.RankQuery{From: a.values["from"], Since: a.since, Until: a.until, ThroughputBPS: a.bps(throughputAbove.name), SameGeography: a.text(sameGeography.name) == "true"}
+	q := answers.RankQuery{From: a.values["from"], Since: a.since.Truncate(time.Hour), Until: a.until, ThroughputBPS: a.bps(throughputAbove.name), SameGeography: a.text(sameGeography.name) == "true"}
 	var err error
 	if q.Path, q.Probe, err = a.combination(); err != nil {
 		return nil, err
