@@ -282,7 +282,9 @@ func (l local) writeEnv(s *stack.Stack, dir string) error {
 	_, _ = fmt.Fprintf(&b, "# Settings of the local stack with process id %d.\n", os.Getpid())
 	for _, setting := range append(l.settings(s),
 		"ISOCHRONE_RESULTS_URL="+s.Host.URL()+"/api/results",
-		"ISOCHRONE_RESULTS_KEY="+s.Host.FunctionKey("Results")) {
+		"ISOCHRONE_RESULTS_KEY="+s.Host.FunctionKey("Results"),
+		"ISOCHRONE_QUERY_URL="+s.Host.URL()+"/api/query",
+		"ISOCHRONE_QUERY_KEY="+s.Host.FunctionKey("Query")) {
 		name, value, _ := strings.Cut(setting, "=")
 		_, _ = fmt.Fprintf(&b, "export %s='%s'\n", name, value)
 	}
