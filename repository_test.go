@@ -61,6 +61,7 @@ var order = []rule{
 	{"sweep/compact", []string{"sweep/tables", "sweep/archive", "sweep/ledger", "prober/wire/..."}, "the lake is made from what is stored"},
 	{"sweep/answers", []string{"sweep/tables", "sweep/archive", "sweep/trend", "sweep/catalog", "sweep/config", "sweep/plan", "sweep/ledger", "prober/wire/..."}, "answers read what is stored, and write nothing"},
 	{"sweep/reply", []string{"sweep/answers", "sweep/trend", "sweep/catalog", "sweep/config", "sweep/tables", "prober/wire/..."}, "an answer is shaped without storage"},
+	{"sweep/svg", nil, "a drawing knows no measurement"},
 	{"sweep/doctor", []string{"sweep/answers", "sweep/tables", "sweep/archive", "sweep/inbox", "sweep/config", "sweep/ledger", "prober/wire/..."}, "it looks at what is stored, and writes nothing"},
 	{"sweep", []string{"sweep/...", "prober/wire/..."}, "the command line never measures"},
 	{"functions/ncrontab", nil, "a schedule is text and time"},

@@ -21,6 +21,7 @@ const (
 	formatTable = "table"
 	formatJSON  = "json"
 	formatCSV   = "csv"
+	formatSVG   = "svg" // of some answers
 )
 
 func formats() []string { return []string{formatTable, formatCSV, formatJSON} }
@@ -30,13 +31,19 @@ func formatFlag(cmd *cobra.Command, into *string) {
 	choiceFlag(cmd, into, "format", formatTable, formats(), "how to print the answer: table, csv or json")
 }
 
-// answer is what a command prints: one of the three is chosen by --format.
+// drawnFormatFlag is formatFlag of an answer that can be drawn.
+func drawnFormatFlag(cmd *cobra.Command, into *string) {
+	choiceFlag(cmd, into, "format", formatTable, append(formats(), formatSVG), "how to print the answer: table, csv, json, or svg, a drawing")
+}
+
+// answer is what a command prints: one of them is chosen by --format.
 type answer struct {
 	text    func(w *bytes.Buffer, s style) // tables and sentences for people
 	object  any                            // for JSON
 	records any                            // a slice of flat structs, for CSV
 	// simulated says that a model made up some of what the answer rests on: standard error says so.
 	simulated bool
+	drawing func() []byte                  // for SVG; nil where there is none
 }
 
 // print writes an answer in one piece, so that a reader never sees half of one.
@@ -53,6 +60,11 @@ func (s *session) print(format string, a answer) error {
 		if err := writeCSV(&out, a.records); err != nil {
 			return err
 		}
+	case formatSVG:
+		if a.drawing == nil {
+			return usage("want one of "+strings.Join(formats(), ", "), "this answer has no drawing")
+		}
+		out.Write(a.drawing())
 	default:
 		return usage("want one of "+strings.Join(formats(), ", "), "format %q is not known", format)
 	}

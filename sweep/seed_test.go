@@ -44,6 +44,7 @@ type seeder struct {
 //	bulk SLOT SOURCE TARGET PATH PROBE KIND VMSIZE N    a run that loads the network: see bulkRun
 //	prober SLOT PROBER AGE VERSION [UDPPORT]       a registration, its heartbeat AGE before the scripts' clock
 //	entry SLOT SOURCE PROBE PART STATE RUNS [ERROR]
+//	hours FIRST SOURCE TARGET PATH PROBE N P50 RHYTHM STEPAT STEP [simulated]   rolled-up hours: see madeHour
 //
 // Texts in quotes are unquoted as Go's.
 func cmdSeed(ts *testscript.TestScript, neg bool, args []string) {
@@ -87,6 +88,8 @@ func (s *seeder) line(ctx context.Context, f []string) (err error) {
 		return s.register(ctx, f)
 	case "ok", "fail", "noisy":
 		return s.run(ctx, slot, f)
+	case "hours":
+		return s.hours(ctx, slot, f)
 	case "samples":
 		return s.samples(ctx, slot, f)
 	case "run":

@@ -62,6 +62,10 @@ func (r *Rests) add(h *tables.Hour) {
 	r.Simulated = r.Simulated || h.Simulated > 0
 }
 
+func (r *Rests) join(o *Rests) {
+	r.Samples, r.Runs, r.Hours, r.Simulated = r.Samples+o.Samples, r.Runs+o.Runs, r.Hours+o.Hours, r.Simulated || o.Simulated
+}
+
 // History is what an answer about one series over a time begins with.
 type History struct {
 	Query SeriesQuery

@@ -17,7 +17,7 @@ type Trend struct {
 	Quantiles Quantiles
 	// Changes are where the round trip got another level, oldest first.
 	Changes []Change
-	// Slope is how the days' medians rise or fall; nil where the days are too few.
+	// Slope is how the hours' medians rise or fall; nil where the hours are too few.
 	Slope *Slope
 	// Diurnal says whether the round trip has a daily rhythm; nil when that cannot be told, and then
 	// DiurnalRefused says why.
@@ -74,12 +74,12 @@ type Change struct {
 	Kind              ChangeKind
 }
 
-// Slope is the Theil–Sen slope of the days' medians, µs a day, with Mann and Kendall's test with the variance of
-// Hamed and Rao.
+// Slope is the Theil–Sen slope of the hours' medians, µs a day, with the test of Mann and Kendall by the variance
+// of Hamed and Rao.
 type Slope struct {
 	PerDay trend.Estimate
 	P      float64
-	N      int // days
+	N      int // hours
 }
 
 // DiurnalClass is how large a daily rhythm is (Fontugne et al., IMC 2020).

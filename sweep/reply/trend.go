@@ -16,7 +16,7 @@ type Trend struct {
 	// Quantiles are of the whole window.
 	Quantiles      Quantiles  `json:"quantiles"`
 	Changes        []Change   `json:"changes"`
-	Trend          *Slope     `json:"trend" jsonschema:"of the days' medians; null where the days are too few"`
+	Trend          *Slope     `json:"trend" jsonschema:"of the hours' medians; null where the hours are too few"`
 	Diurnal        *Diurnal   `json:"diurnal" jsonschema:"null when it cannot be told"`
 	DiurnalRefused *string    `json:"diurnal_refused" jsonschema:"why it cannot be told whether there is a daily rhythm"`
 	Profile        HourClocks `json:"profile"`
@@ -51,13 +51,13 @@ type TrendHour struct {
 	Simulated     bool      `json:"simulated"`
 }
 
-// Slope is how the days' medians rise or fall.
+// Slope is how the hours' medians rise or fall: the Theil–Sen slope with its 95 % interval, and p of Mann and Kendall's test.
 type Slope struct {
 	SlopeUSPerDay float64  `json:"slope_us_per_day"`
 	Low           *float64 `json:"low"`
 	High          *float64 `json:"high"`
 	P             float64  `json:"p"`
-	N             int      `json:"n" jsonschema:"days"`
+	N             int      `json:"n" jsonschema:"hours"`
 }
 
 // Diurnal is the daily rhythm.
