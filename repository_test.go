@@ -70,6 +70,7 @@ var order = []rule{
 	{"functions/web", nil, "the page is files, and holds no data"},
 	{"functions/tick", []string{"functions/host", "functions/ncrontab", "sweep/dispatch", "prober/wire"}, "which slot a tick serves is a function of times"},
 	{"functions", []string{"functions/...", "sweep/...", "prober/wire/..."}, "the app never measures"},
+	{"notebooks", []string{"sweep/...", "prober/wire/...", "infra/local/..."}, "notebooks are held to what the app's own code stores and answers"},
 	{"infra/pack", nil, "packaging moves files"},
 	{"infra/audit", nil, "licences are texts"},
 	{"infra/local/...", []string{"..."}, "the local stack puts everything together"},
