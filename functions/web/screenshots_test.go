@@ -11,8 +11,12 @@ import (
 
 // pictured are the views of which pictures are taken for people to look at.
 var pictured = map[string]string{
-	"matrix": "/matrix",
-	"table":  "/matrix?as=table&sort=p50&dir=down",
+	"matrix":   "/matrix",
+	"table":    "/matrix?as=table&sort=p50&dir=down",
+	"pair":     "/pair?source=westeurope&target=eastus",
+	"coverage": "/coverage",
+	"probers":  "/probers",
+	"events":   "/events",
 }
 
 func TestEveryViewFitsItsWindow(t *testing.T) {

@@ -3,9 +3,9 @@
 
 import type { Figure } from "./format.ts";
 
-type Raw = Record<string, unknown>;
+export type Raw = Record<string, unknown>;
 
-const raw = (v: unknown): Raw => (typeof v === "object" && v !== null && !Array.isArray(v) ? (v as Raw) : {});
+export const raw = (v: unknown): Raw => (typeof v === "object" && v !== null && !Array.isArray(v) ? (v as Raw) : {});
 export const list = (v: unknown): unknown[] => (Array.isArray(v) ? v : []);
 export const num = (v: unknown): Figure => (typeof v === "number" && Number.isFinite(v) ? v : null);
 export const text = (v: unknown): string => (typeof v === "string" ? v.slice(0, 500) : "");
@@ -55,6 +55,7 @@ export interface Overview extends Head {
   probe: string;
   probes: Probe[];
   probers: Map<string, Prober>;
+  endpoints: string[];
 }
 
 export function overview(v: unknown): Overview {
@@ -70,7 +71,7 @@ export function overview(v: unknown): Overview {
     const p = raw(each);
     return { name: text(p.name), kind: text(p.kind), schedule: text(p.schedule), paths: texts(p.paths) };
   });
-  return { ...head(v), paths: texts(a.paths), path: text(d.path), probe: text(d.probe), probes, probers };
+  return { ...head(v), paths: texts(a.paths), path: text(d.path), probe: text(d.probe), probes, probers, endpoints: list(a.endpoints).map((e) => text(raw(e).name)) };
 }
 
 export interface Cell {

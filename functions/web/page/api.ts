@@ -11,6 +11,12 @@ export class Refused extends Error {
 
 const base = new URL("../query/", import.meta.url);
 const kept = new Map<string, Promise<unknown>>();
+let heard: (answer: any) => void = () => {};
+
+/** onAnswer is told of every answer that is shown, whether it was kept or just came. */
+export function onAnswer(hear: (answer: any) => void): void {
+  heard = hear;
+}
 const patience = 60_000; // ms
 
 export function forgetAnswers(): void {
@@ -28,7 +34,10 @@ export function ask(question: string, parameters: Record<string, string> = {}): 
     kept.set(url.href, answer);
     answer.catch(() => kept.delete(url.href));
   }
-  return answer;
+  return answer.then((body) => {
+    heard(body);
+    return body;
+  });
 }
 
 async function send(url: URL): Promise<unknown> {

@@ -177,6 +177,12 @@ export const explanations: Record<string, Explanation> = {
     trust: "More connections, or a larger window, raise it.",
     source: "Window of the throughput probe ÷ median round trip.",
   },
+  coverage_hours: {
+    title: "Hours with data",
+    what: "Of the hours in the time shown, those that have a row. The others are hatched in the picture and in no figure.",
+    trust: "The fewer they are, the less a figure says of the whole time: a pair that is measured by day alone has no night in it.",
+    source: "Hour rows of the series.",
+  },
   coverage: {
     title: "Coverage",
     what: "Of the runs that were planned, the part whose document came in. A failed run came in: it is a result. expired runs never reported; missed ones were never handed out.",

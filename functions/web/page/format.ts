@@ -61,6 +61,26 @@ export function utc(time: Date | null): string {
 
 export const clock = (hour: number): string => two(hour) + ":00";
 
+/** ago is an age, no finer than a reader wants it. */
+export function ago(s: Figure): string {
+  if (s === null) return absent;
+  if (s < 120) return `${Math.round(s)} s`;
+  if (s < 2 * 3600) return `${Math.round(s / 60)} min`;
+  if (s < 2 * 86400) return `${Math.round(s / 3600)} h`;
+  return s < 1e9 ? `${Math.round(s / 86400)} days` : digits(s / 86400) + " days";
+}
+
+/** tick is a figure at an axis: no digits that say nothing. */
+export const tick = (v: number): string => (Math.abs(v) >= 1e6 ? v.toExponential(0) : String(Number(v.toPrecision(5))));
+
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/** day is a day at an axis, with the year where the year begins. */
+export function day(time: Date): string {
+  const text = `${time.getUTCDate()} ${months[time.getUTCMonth()]}`;
+  return time.getUTCMonth() === 0 && time.getUTCDate() === 1 ? `${text} ${time.getUTCFullYear()}` : text;
+}
+
 export function plural(n: number, one: string, many: string): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }

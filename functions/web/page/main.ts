@@ -1,19 +1,23 @@
 // The page's frame: what stands in the address is shown, again whenever it changes.
 
 import { overview as readOverview, type Overview } from "./answers.ts";
-import { ask, forgetAnswers } from "./api.ts";
+import { ask, forgetAnswers, onAnswer } from "./api.ts";
 import type { Context } from "./context.ts";
+import { showCoverage } from "./coverage_page.ts";
 import { h, replace, type Child } from "./dom.ts";
+import { showEvents } from "./events_page.ts";
 import { takeFromAddress } from "./key.ts";
 import { showMatrix } from "./matrix_page.ts";
+import { showPair } from "./pair_page.ts";
 import { fault, note } from "./parts.ts";
+import { showProbers } from "./probers_page.ts";
 import { read, write, type Page, type View } from "./state.ts";
 
 const top = document.getElementById("top")!;
 const main = document.getElementById("main")!;
 
-const shown: Partial<Record<Page, (c: Context) => Promise<Child[]>>> = { matrix: showMatrix };
-const names: [Page, string][] = [["matrix", "Matrix"]];
+const shown: Record<Page, (c: Context) => Promise<Child[]>> = { matrix: showMatrix, pair: showPair, coverage: showCoverage, probers: showProbers, events: showEvents };
+const names: [Page, string][] = [["matrix", "Matrix"], ["pair", "Pair"], ["coverage", "Coverage"], ["probers", "Probers"], ["events", "Events"]];
 
 let turn = 0;
 
@@ -41,6 +45,7 @@ async function show(): Promise<void> {
   if (view.theme) document.documentElement.dataset.theme = view.theme;
   else delete document.documentElement.dataset.theme;
   const focused = document.activeElement?.id ?? "";
+  banner.hidden = true;
   if (!top.hasChildNodes()) frame(view, null);
   if (!main.dataset.page) replace(main, note("Loading …"));
   main.setAttribute("aria-busy", "true");
@@ -48,7 +53,7 @@ async function show(): Promise<void> {
     const overview = readOverview(await ask("overview"));
     if (mine !== turn) return;
     frame(view, overview);
-    const children = await shown[view.page]!(context(view, overview));
+    const children = await shown[view.page](context(view, overview));
     if (mine !== turn) return;
     replace(main, ...children);
     if (main.dataset.page && main.dataset.page !== view.page) scrollTo(0, 0);
@@ -58,8 +63,15 @@ async function show(): Promise<void> {
     replace(main, fault(error, () => void show()));
   }
   main.removeAttribute("aria-busy");
-  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  if (focused) refocus(focused, 30);
   performance.measure("show", { start: began, end: performance.now() });
+}
+
+/** refocus gives the focus back to what had it before the page was drawn anew, as soon as that is there again. */
+function refocus(id: string, frames: number): void {
+  const found = document.getElementById(id);
+  if (found && document.activeElement !== found) found.focus({ preventScroll: true });
+  else if (!found && frames > 0 && document.activeElement === document.body) requestAnimationFrame(() => refocus(id, frames - 1));
 }
 
 function frame(view: View, overview: Overview | null): void {
@@ -68,7 +80,7 @@ function frame(view: View, overview: Overview | null): void {
     void show();
   };
   const links = names.map(([page, name]) =>
-    h("a", { href: write({ ...view, page }), id: `to-${page}`, "aria-current": view.page === page || (page === "matrix" && view.page === "pair") ? "page" : null }, name),
+    h("a", { href: write({ ...view, page }), id: `to-${page}`, "aria-current": view.page === page ? "page" : null }, name),
   );
   const themes: [string, string][] = [["", "Auto"], ["light", "Light"], ["dark", "Dark"]];
   const theme = h("select", { id: "theme", "aria-label": "Theme", change: () => go({ theme: theme.value }) });
@@ -84,9 +96,15 @@ function frame(view: View, overview: Overview | null): void {
       theme,
       h("button", { type: "button", id: "reload", title: "Ask for all figures anew", click: () => { forgetAnswers(); void show(); } }, "Reload"),
     ),
-    overview?.simulated && h("p", { class: "simulated", role: "status" }, h("b", {}, "Simulated data."), " These figures were made by a model; nothing was measured."),
+    banner,
   );
 }
+
+// The banner shows as soon as an answer that the view rests on has simulated rows in it.
+const banner = h("p", { class: "simulated", role: "status", hidden: true }, h("b", {}, "Simulated data."), " Figures on this page come from a model, and were not measured.");
+onAnswer((answer) => {
+  if (answer?.simulated === true) banner.hidden = false;
+});
 
 takeFromAddress();
 addEventListener("hashchange", () => {

@@ -1,7 +1,7 @@
 // One cell of a matrix in words.
 
 import type { Cell } from "./answers.ts";
-import { absent, count, seconds, utc, withMs, withPercent } from "./format.ts";
+import { absent, ago, count, utc, withMs, withPercent } from "./format.ts";
 import type { Measure } from "./measures.ts";
 
 /** marks stand at figures that want care: ~ degraded, * older than the newest slot. */
@@ -28,7 +28,7 @@ export function describe(c: Cell, m: Measure): string {
     if (m.key === "excess" || m.key === "stretch") parts.push(`p50 ${withMs(c.p50)}, light ${withMs(c.floor)} over ${count(c.distance)} km`);
   }
   if (m.key !== "loss" && c.loss !== null) parts.push(`loss ${withPercent(c.loss)}`);
-  parts.push(`n ${count(c.n)} of ${count(c.sent)} sent`, `slot ${utc(c.slot)}${c.age === null ? "" : `, ${seconds(c.age)} ago`}`);
+  parts.push(`n ${count(c.n)} of ${count(c.sent)} sent`, `slot ${utc(c.slot)}${c.age === null ? "" : `, ${ago(c.age)} ago`}`);
   if (c.stale) parts.push("older than the newest slot");
   if (c.degraded) parts.push(`degraded: ${c.degraded}`);
   return parts.join(" ").replace(/ (?=(loss|n|slot|older|degraded|p50)\b)/g, (space, _w, at) => (at > parts[0]!.length ? " · " : space));

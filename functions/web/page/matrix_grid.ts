@@ -20,16 +20,16 @@ export function matrixGrid(c: Context, m: Matrix, measure: Measure, cells: Cell[
   const values = cells.map(measure.value).filter((v): v is number => v !== null);
   const scale = painter(measure, values);
   const find = (r: number, k: number): Cell | undefined => at.get(sources[r]!)?.get(targets[k]!);
-  const longest = Math.max(...sources.map((s) => s.length));
+  const longest = (names: string[]): number => names.reduce((most, name) => Math.max(most, name.length), 0);
   const narrow = innerWidth < 600;
 
   const grid = gridOf({
     label: `${measure.name} of every pair: rows are sources, columns are targets`,
     rows: sources.length,
     columns: targets.map(() => (narrow ? 58 : 66)),
-    leadWidth: Math.min(narrow ? 112 : 220, 24 + longest * 7.5),
+    leadWidth: Math.min(narrow ? 112 : 220, 24 + longest(sources) * 7.5),
     rowHeight: 28,
-    headHeight: narrow ? 84 : 96,
+    headHeight: Math.min(narrow ? 110 : 150, Math.max(60, 20 + longest(targets) * 7.6)),
     corner: (el) => add(el, h("span", {}, "from ↓ to →")),
     head(k, el) {
       el.classList.add("slanted");

@@ -45,8 +45,7 @@ export async function showMatrix(c: Context): Promise<Child[]> {
     { class: "controls" },
     ...selectors(c, path, probe),
     toggle("as", "Show as", [["grid", "Grid"], ["table", "Table"]], table ? "table" : "grid", (as) => c.go({ as, sort: "", dir: "" })),
-    !table && toggle("stat", "Figure", measures.map((each) => [each.key, each.name]), measure.key, (stat) => c.go({ stat })),
-    !table && h("div", { class: "choice end" }, about(measure.about)),
+    !table && toggle("stat", "Figure", measures.map((each) => [each.key, each.name]), measure.key, (stat) => c.go({ stat }), measure.about),
     !table && choice("order", "Order", [["", "by name"], ["east", "west to east"], ["value", "highest first"]], c.view.sort, (sort) => c.go({ sort })),
     h("label", { class: "choice", for: "find" }, h("span", {}, "Find"), find),
   );

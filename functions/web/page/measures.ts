@@ -29,7 +29,7 @@ export const latency: Measure[] = [
   { key: "excess", name: "excess", unit: "ms", about: "excess", value: (c) => c.excess, show: absentMs, interval: none, scale: "zero" },
   { key: "stretch", name: "stretch", unit: "×", about: "stretch", value: (c) => c.stretch, show: (v) => (v === null ? "–" : digits(v)), interval: none, scale: "least" },
   {
-    key: "published", name: "against published", unit: "ms", about: "published", interval: none, scale: "about zero",
+    key: "published", name: "vs published", unit: "ms", about: "published", interval: none, scale: "about zero",
     value: (c) => (c.p50 === null || c.published === null ? null : c.p50 - c.published),
     show: (v) => (v === null ? "–" : signed(v / 1000)),
   },

@@ -14,13 +14,13 @@ export function choice(id: string, label: string, options: [value: string, text:
   return h("label", { class: "choice", for: id }, h("span", {}, label), select);
 }
 
-/** toggle is a row of buttons of which one is pressed. */
-export function toggle(id: string, label: string, options: [value: string, text: string][], chosen: string, change: (value: string) => void): HTMLElement {
+/** toggle is a row of buttons of which one is pressed, with the explanation of what it chooses. */
+export function toggle(id: string, label: string, options: [value: string, text: string][], chosen: string, change: (value: string) => void, explained = ""): HTMLElement {
   const group = h("div", { role: "group", class: "toggle", "aria-label": label });
   for (const [value, text] of options) {
     group.append(h("button", { type: "button", id: `${id}-${value}`, "aria-pressed": value === chosen ? "true" : "false", click: () => change(value) }, text));
   }
-  return h("div", { class: "choice" }, h("span", {}, label), group);
+  return h("div", { class: "choice" }, h("span", {}, label, explained && " ", explained && about(explained)), group);
 }
 
 /** section is a part of a page with its heading and the explanation of what it shows. */
