@@ -42,6 +42,9 @@ type Config struct {
 	// and no region's.
 	Endpoints []Endpoint
 	Probes    []Probe // in the file's order, at least one
+	// Alerts says what is worth an alert, and Objectives, in the file's order, what a recovery plan asks of lines.
+	Alerts     Alerts
+	Objectives []Objective
 }
 
 // Timing is how long the parts of a sweep wait for each other.

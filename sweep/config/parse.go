@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"time"
 
 	"isochrone/prober/wire"
@@ -32,7 +33,7 @@ func Parse(body []byte) (*Config, error) {
 	r := &reader{}
 	c := &Config{}
 	if root, ok := r.document(body); ok {
-		if file, ok := r.mapping("", root, "version", "environment", "loopback", "timing", "budget", "probers", "endpoints", "probes"); ok {
+		if file, ok := r.mapping("", root, "version", "environment", "loopback", "timing", "budget", "probers", "endpoints", "probes", "alerts", "objectives"); ok {
 			r.file(file, c)
 		}
 	}
@@ -73,6 +74,8 @@ func (r *reader) file(s section, c *Config) {
 	if everyProber && len(probers) > 0 && everyEndpoint {
 		r.agree(c, probers, endpoints, probes, everyProbe && len(probes) > 0)
 	}
+	r.alerts(s, c)
+	r.objectives(s, c, everyProber && everyEndpoint && everyProbe && !slices.ContainsFunc(probes, func(p probeEntry) bool { return !p.whole }))
 	if len(r.faults) == 0 {
 		r.fits(s, c, probes)
 	}
