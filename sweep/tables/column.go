@@ -51,6 +51,9 @@ func Tables() []Table {
 		{"profiles<env>", "source", "target|path|probe|HH", "an hour of the day (UTC) of a series, over the trailing 28 days", ProfileColumns()},
 		{"dirty<env>", "profile", "source", "the day on which a source's profiles were computed last", columnsOf(stateFields)},
 		{"series<env>", "source", "target|path|probe", "a series that ever had a run", columnsOf(keptSeriesFields)},
+		{"levels<env>", "source", "target|path|probe", "median and smallest round trip of a series' hours of four weeks, which alerts are made of", columnsOf(keptLevelFields)},
+		{"alerts<env>", "kind", "rev|series", "what was worth telling, and when it was over; rev is of since", AlertColumns()},
+		{"alerts<env>", "open", "kind|series", "an alert that lasts, and how far it was told", columnsOf(claimFields)},
 		{"probers<env>", "prober", "prober id", "the last registration and heartbeat, as the app saw it", columnsOf(proberFields)},
 	}
 }

@@ -19,6 +19,8 @@ const (
 	hoursTables   = "hours"
 	profilesTable = "profiles"
 	seriesTable   = "series"
+	levelsTable   = "levels"
+	alertsTable   = "alerts"
 	monthForm     = "200601"
 	yearForm      = "2006"
 	maxKeyLength  = 200

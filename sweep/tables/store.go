@@ -70,7 +70,7 @@ func connect(a account.Account, o *aztables.ClientOptions) (*aztables.ServiceCli
 // Tables that exist are left alone. A write to a month whose table is missing creates it, so
 // that calling Ensure only saves the first write a round trip.
 func (s *Store) Ensure(ctx context.Context, months ...time.Time) error {
-	names := []string{s.name(latestTable), s.name(dirtyTable), s.name(probersTable), s.name(seriesTable), s.name(profilesTable)}
+	names := []string{s.name(latestTable), s.name(dirtyTable), s.name(probersTable), s.name(seriesTable), s.name(profilesTable), s.name(levelsTable), s.name(alertsTable)}
 	for _, m := range months {
 		names = append(names, s.monthName(runsTables, m), s.monthName(sweepsTables, m), s.yearName(hoursTables, m))
 	}

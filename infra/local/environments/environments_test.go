@@ -90,7 +90,7 @@ func named(name, environment string) bool {
 			return true
 		}
 	}
-	for _, kind := range []string{"latest", "dirty", "probers", "profiles", "series"} {
+	for _, kind := range []string{"latest", "dirty", "probers", "profiles", "series", "levels", "alerts"} {
 		if name == kind+environment {
 			return true
 		}
