@@ -43,7 +43,7 @@ type answer struct {
 	records any                            // a slice of flat structs, for CSV
 	// simulated says that a model made up some of what the answer rests on: standard error says so.
 	simulated bool
-	drawing func() []byte                  // for SVG; nil where there is none
+	drawing   func() []byte // for SVG; nil where there is none
 }
 
 // print writes an answer in one piece, so that a reader never sees half of one.

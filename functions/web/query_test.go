@@ -17,11 +17,6 @@ import (
 
 const theKey = "test-key"
 
-// policy is the strictest Content-Security-Policy that the page is made for: everything from its own origin,
-// no inline script, no inline style, nothing evaluated. The Dashboard function sends one that permits no more
-// than fonts beside it.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
 // answer is what the fake Query function says to a question.
 type answer struct {
 	status int
@@ -69,7 +64,7 @@ func (q *query) serve(w http.ResponseWriter, r *http.Request) {
 		q.reply(w, r, question)
 		return
 	}
-	w.Header().Set("Content-Security-Policy", policy)
+	w.Header().Set("Content-Security-Policy", web.Policy)
 	name := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/api/dashboard"), "/")
 	if name == "" {
 		name = "index.html"

@@ -116,7 +116,7 @@ func (r *Ranked) readRoundTrip(ctx context.Context, from HourRows, q RankQuery, 
 	if err != nil {
 		return err
 	}
-	rests.join(history.Rests)
+	rests.join(&history.Rests)
 	for h := range sums {
 		sums[h].Reset()
 	}
@@ -144,7 +144,7 @@ func (r *Ranked) readThroughput(ctx context.Context, from HourRows, q RankQuery,
 	if err != nil {
 		return err
 	}
-	rests.join(history.Rests)
+	rests.join(&history.Rests)
 	carried, _, _ := lineOf(hours)
 	r.ThroughputHours = len(carried)
 	e, ok := trend.LowQuantile(carried, trend.RecoveryLow)
@@ -157,10 +157,6 @@ func (r *Ranked) readThroughput(ctx context.Context, from HourRows, q RankQuery,
 	}
 	r.Throughput = Bounded{&e.Value, e.Low, e.High}
 	return nil
-}
-
-func (r *Rests) join(o Rests) {
-	r.Samples, r.Runs, r.Hours, r.Simulated = r.Samples+o.Samples, r.Runs+o.Runs, r.Hours+o.Hours, r.Simulated || o.Simulated
 }
 
 // judge holds the place against what is asked for.
