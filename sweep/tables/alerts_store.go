@@ -102,8 +102,8 @@ func (c *Claim) sameState(o *Claim) bool {
 	return c.State == o.State && c.Owner == o.Owner && c.Since.Equal(o.Since) && c.At.Equal(o.At.Truncate(time.Microsecond))
 }
 
-// Release takes a claim away, if it is still the one that is given; that it is gone, or another's, is no fault.
-func (s *Store) Release(ctx context.Context, c Claim) error {
+// ReleaseClaim takes a claim away, if it is still the one that is given; that it is gone, or another's, is no fault.
+func (s *Store) ReleaseClaim(ctx context.Context, c Claim) error {
 	partition, row, err := claimKey(&c.Alert)
 	if err != nil {
 		return fmt.Errorf("releasing an alert: %w", err)

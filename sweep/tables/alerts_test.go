@@ -117,7 +117,7 @@ func TestAClaimHasOneOwner(t *testing.T) {
 	claim(&there[0], ending, false) // it is open by now
 	claim(&open, ending, true)
 	for _, c := range []Claim{open, ending, ending} { // the first is not what is there, the last is gone
-		if err := s.Release(ctx, c); err != nil {
+		if err := s.ReleaseClaim(ctx, c); err != nil {
 			t.Error(err)
 		}
 	}
