@@ -58,6 +58,10 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	series, err := filepath.Abs(filepath.Join("trend", "testdata", "changepoints"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		UpdateScripts:       *update,
@@ -68,6 +72,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv(account.EnvEnvironment, strings.TrimPrefix(filepath.Base(env.WorkDir), "script-"))
 			env.Setenv(envNow, scriptNow.Format(time.RFC3339))
 			env.Setenv("SAMPLES", samples)            // what other tools printed
+			env.Setenv("SERIES", series)              // round trips with labelled changes
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // or each command would wait a second before it ends
 			return nil
 		},

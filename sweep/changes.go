@@ -1,0 +1,72 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"isochrone/sweep/trend"
+)
+
+func newChanges(s *session) *cobra.Command {
+	c := changesCommand{session: s}
+	cmd := &cobra.Command{
+		Use:   "changes --file SERIES.csv",
+		Short: "Say when the level of a series of round trips changed, from what to what",
+		Long: `changes finds where the level of a series of round trips changes for more than a moment, such as by
+another route, and says the median before and after, and the p-value of the test between them.
+
+--file reads any series, at its own cadence: a line a round trip, with the time in Unix seconds and
+the round trip in milliseconds, separated by a comma. More columns are left alone, and so is a heading.
+A round trip that is empty, nan, zero or negative is one that did not come back: it is missing, and
+not a time. The lines are taken in their order. gzip is undone; "-" is standard input. No storage is
+needed.
+
+A change is one with a p of --p at most and a difference of --least and of 1 % at least. What that
+means, how well it does on labelled series, and when not to believe it: docs/change-points.md. A
+series whose level rises and falls by the hour of the day has changes every day.
+
+With --format json each change is an object on a line of its own: time (RFC 3339), that of the first
+round trip after it, before_ms, after_ms, p.`,
+		Example: `  sweep changes --file series.csv
+  zcat series.csv.gz | sweep changes --file - --format json
+  sweep changes --file series.csv --least 5ms --format csv`,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(*cobra.Command, []string) error { return c.run() },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&c.file, "file", "", "the series: a file of Unix seconds and milliseconds, or - for standard input")
+	flags.DurationVar(&c.least, "least", 500*time.Microsecond, "smallest difference that is a change")
+	flags.Float64Var(&c.p, "p", 1e-6, "largest p-value of a change")
+	noFiles(cmd, "least", "p")
+	formatFlag(cmd, &c.format)
+	return cmd
+}
+
+// changesCommand is one call of the command.
+type changesCommand struct {
+	*session
+	file   string
+	least  time.Duration
+	p      float64
+	format string
+}
+
+func (c *changesCommand) run() error {
+	if c.least < 0 {
+		return usage("", "--least %s: want 0 or more", c.least)
+	}
+	if !(c.p > 0 && c.p <= 0.05) {
+		return usage("", "--p %v: want more than 0, and 0.05 at most", c.p)
+	}
+	if c.file == "" {
+		return usage("name a file of Unix seconds and milliseconds with --file, or - for standard input", "changes of what?")
+	}
+	return c.ofFile()
+}
+
+// options are for values in milliseconds.
+func (c *changesCommand) options() trend.ChangeOptions {
+	return trend.ChangeOptions{Least: float64(c.least) / float64(time.Millisecond), P: c.p}
+}
