@@ -73,7 +73,7 @@ func hourOf(t time.Time) int64 { return int64(math.Floor(float64(t.Unix()) / 360
 type weeks struct {
 	of      [hoursOfWeek]hourOfWeek
 	scatter scatter
-	expired int64 // the hour up to which of has no values that are older than four weeks
+	seen    int64 // the last hour that before was asked for
 }
 
 const hoursOfWeek = 7 * 24
@@ -87,10 +87,10 @@ type hourOfWeek struct {
 
 // before is what is expected of an hour, and the scatter; ok is false when too little is known of it.
 func (w *weeks) before(hour int64) (expected, mad float64, ok bool) {
-	for h := max(w.expired+1, hour-hoursOfWeek); h <= hour; h++ { // each hour of the week once
-		w.forget(h)
+	for h := max(w.seen, hour-hoursOfWeek+1); h <= hour; h++ { // each hour of the week once at most
+		w.forget(&w.of[slot(h)], hour-deviationWeeks*hoursOfWeek)
 	}
-	w.expired = hour
+	w.seen = hour
 	of := &w.of[slot(hour)]
 	if len(of.values) < deviationKnown {
 		return 0, 0, false
@@ -100,10 +100,9 @@ func (w *weeks) before(hour int64) (expected, mad float64, ok bool) {
 
 func slot(hour int64) int { return int((hour%hoursOfWeek + hoursOfWeek) % hoursOfWeek) }
 
-// forget leaves out what is older than four weeks at an hour, of that hour of the week.
-func (w *weeks) forget(hour int64) {
-	of := &w.of[slot(hour)]
-	for len(of.hours) > 0 && of.hours[0] < hour-deviationWeeks*hoursOfWeek {
+// forget leaves out what is older than an hour.
+func (w *weeks) forget(of *hourOfWeek, oldest int64) {
+	for len(of.hours) > 0 && of.hours[0] < oldest {
 		w.change(of, func() { of.hours, of.values = of.hours[1:], of.values[1:] })
 	}
 }
