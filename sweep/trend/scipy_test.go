@@ -1,14 +1,9 @@
 package trend
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
 	"math"
 	"math/rand/v2"
-	"os/exec"
 	"testing"
-	"time"
 )
 
 type scipyCase struct {
@@ -45,25 +40,13 @@ func TestScipyAgrees(t *testing.T) {
 		e, _ := Shift(a, b)
 		add(scipyCase{A: a, B: b}, e)
 	}
-	body, err := json.Marshal(cases)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "/usr/bin/python3", "testdata/crosscheck.py")
-	var stderr bytes.Buffer
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(body), &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("asking scipy (make deps installs it): %v\n%s", err, stderr.String())
-	}
 	var theirs []struct {
 		Estimate float64
 		P        []float64
 	}
-	if err := json.Unmarshal(out, &theirs); err != nil || len(theirs) != len(cases) {
-		t.Fatalf("%d answers of %d, %v", len(theirs), len(cases), err)
+	askScipy(t, "testdata/crosscheck.py", cases, &theirs)
+	if len(theirs) != len(cases) {
+		t.Fatalf("%d answers of %d", len(theirs), len(cases))
 	}
 	for i, c := range cases {
 		got := theirs[i]
