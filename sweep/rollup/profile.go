@@ -19,8 +19,6 @@ const (
 	// ProfileDays is over how many days profiles look back: four weeks, so that every day of the week is
 	// in them as often, and a probe that changes its hour from day to day has been through all.
 	ProfileDays = 28
-	// quartilesFrom is of how many values there are quartiles.
-	quartilesFrom = 4
 )
 
 // ProfilesOf are the profiles of one series for the day that begins at day: of the hours in the 28 days
@@ -133,14 +131,9 @@ func (b *profileBuilder) profiles() (out []tables.Profile) {
 }
 
 func spreadOf(values []float64) tables.Spread {
-	q1, median, q3, ok := trend.Quartiles(values)
+	s, ok := trend.SpreadOf(values)
 	if !ok {
 		return tables.Spread{}
 	}
-	n := len(values)
-	s := tables.Spread{N: &n, Median: &median}
-	if n >= quartilesFrom {
-		s.Q1, s.Q3 = &q1, &q3
-	}
-	return s
+	return tables.Spread{N: &s.N, Median: &s.Median, Q1: s.Q1, Q3: s.Q3}
 }

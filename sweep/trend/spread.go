@@ -10,8 +10,9 @@ type Spread struct {
 	Q1, Q3 *float64 // nil for fewer than four values
 }
 
-// SpreadOf is the spread of the values that are finite numbers, by the definition of Quartiles. ok is
-// false when there are none.
+// SpreadOf is the median and the quartiles of the values that are finite numbers, each between two values
+// of the order by linear interpolation (Hyndman and Fan 1996, definition 7, R's unless told otherwise). ok
+// is false when there are none.
 func SpreadOf(values []float64) (s Spread, ok bool) {
 	sorted := finiteValues(values)
 	if len(sorted) == 0 {
@@ -23,4 +24,14 @@ func SpreadOf(values []float64) (s Spread, ok bool) {
 		s.Q1, s.Q3 = &q1, &q3
 	}
 	return s, true
+}
+
+// quarter is the quantile of so many quarters.
+func quarter(sorted []float64, quarters int) float64 {
+	n := len(sorted)
+	whole, rest := (n-1)*quarters/4, float64((n-1)*quarters%4)/4
+	if rest == 0 {
+		return sorted[whole]
+	}
+	return sorted[whole]*(1-rest) + sorted[whole+1]*rest
 }
