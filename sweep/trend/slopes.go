@@ -16,12 +16,21 @@ type slopes struct {
 	bound  float64   // all lie between −bound and bound
 	sample []float64 // some of them, sorted
 	zero   ranks     // how many are below 0, and at most 0
+	known  []counted // what was counted so far
+	rests  []float64
+	merged []float64
 	keys   []residual
 	space  []residual
 }
 
 // ranks are how many slopes are less than some value, and at most it.
 type ranks struct{ less, atMost int }
+
+// counted is how many slopes are at most p.
+type counted struct {
+	p      float64
+	atMost int
+}
 
 // residual is the value of a point less what a slope explains of it.
 type residual struct {
@@ -32,7 +41,7 @@ type residual struct {
 // slopesOf needs two points at least. y is finite.
 func slopesOf(x, y []float64) *slopes {
 	n := len(x)
-	s := &slopes{x: x, y: y, all: n * (n - 1) / 2, keys: make([]residual, n), space: make([]residual, n)}
+	s := &slopes{x: x, y: y, all: n * (n - 1) / 2, keys: make([]residual, n), space: make([]residual, n), rests: make([]float64, n), merged: make([]float64, n)}
 	s.zero = ranks{atMost: s.atMost(0)}
 	s.zero.less = s.zero.atMost - tiedPairs(y)
 	apart := math.Inf(1)
@@ -81,10 +90,54 @@ func ties(values []float64) (sizes []int) {
 
 // atMost counts the slopes that are at most p: of i before j those with y(j) − p·x(j) <= y(i) − p·x(i).
 func (s *slopes) atMost(p float64) int {
+	for i := range s.rests {
+		s.rests[i] = s.y[i] - p*s.x[i]
+	}
+	n := countInversions(s.rests, s.merged)
+	s.known = append(s.known, counted{p, n})
+	return n
+}
+
+// order is the points in the order of what p leaves of them, of equals the later first.
+func (s *slopes) order(p float64) {
 	for i := range s.keys {
 		s.keys[i] = residual{s.y[i] - p*s.x[i], int32(i)}
 	}
-	return sortCounting(s.keys, s.space, nil)
+	sortCounting(s.keys, s.space, nil)
+}
+
+// countInversions sorts a and counts the pairs whose later value is not larger.
+func countInversions(a, space []float64) (n int) {
+	const few = 12
+	if len(a) <= few {
+		for j := 1; j < len(a); j++ {
+			k, v := j, a[j]
+			for ; k > 0 && v <= a[k-1]; k-- {
+				a[k] = a[k-1]
+			}
+			a[k] = v
+			n += j - k
+		}
+		return n
+	}
+	half := len(a) / 2
+	n = countInversions(a[:half], space[:half]) + countInversions(a[half:], space[half:])
+	left, right := space[:half], a[half:]
+	copy(left, a[:half])
+	i, j := 0, 0
+	for i < len(left) && j < len(right) {
+		l, r := left[i], right[j]
+		if r <= l {
+			n += len(left) - i
+			a[i+j] = r
+			j++
+		} else {
+			a[i+j] = l
+			i++
+		}
+	}
+	copy(a[i+j:], left[i:])
+	return n
 }
 
 // sortCounting sorts a and counts the pairs that change places: the later of two comes first when it is
@@ -172,6 +225,14 @@ func (s *slopes) bracket(k int) bracket {
 	} else {
 		b.low, b.below = 0, s.zero.atMost
 	}
+	for _, c := range s.known {
+		if c.atMost >= k && c.p < b.high {
+			b.high, b.upTo = c.p, c.atMost
+		}
+		if c.atMost < k && c.p > b.low {
+			b.low, b.below = c.p, c.atMost
+		}
+	}
 	few := max(4*len(s.x), 64)
 	take := func(p float64) {
 		if b.upTo-b.below <= few || p <= b.low || p >= b.high {
@@ -209,7 +270,7 @@ func (s *slopes) list(b bracket) (out []float64) {
 	if b.upTo-b.below > max(4*len(s.x), 64) {
 		return []float64{b.high} // more than are ever listed: all of them are one double
 	}
-	s.atMost(b.high)
+	s.order(b.high)
 	if b.high == 0 {
 		slices.SortFunc(s.keys, func(a, b residual) int { return cmp.Or(cmp.Compare(a.r, b.r), cmp.Compare(a.at, b.at)) })
 	}
@@ -217,7 +278,7 @@ func (s *slopes) list(b bracket) (out []float64) {
 	for k, key := range s.keys {
 		place[key.at] = float64(k)
 	}
-	s.atMost(b.low)
+	s.order(b.low)
 	for k, key := range s.keys {
 		s.keys[k].r = place[key.at]
 	}
