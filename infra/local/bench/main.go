@@ -84,6 +84,7 @@ var groups = []group{
 	{"load", "the network's time under load, apart from a server's, against what the emulator applied", (*bench).load},
 	{"convert", "documents and other tools' results into rows, and XML into JSON, beside mxj, encoding/xml and encoding/json", (*bench).convert},
 	{"compact", "a source's day of fifty million samples into the lake: rows a second, memory, and what DuckDB reads in it", (*bench).compact},
+	{"trend", "the statistics over a year of one pair's hours: processor time", (*bench).trend},
 	{"flood", "a measurement beside a reflector under attack", (*bench).flood},
 }
 
