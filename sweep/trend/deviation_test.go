@@ -154,3 +154,28 @@ func TestADeviationLastsThreeHours(t *testing.T) {
 		t.Error("deviations of nothing, or from a least of nothing")
 	}
 }
+
+// Years in which nothing happens, but that hours resemble the ones before: false rows are rare. Without the
+// scatter of all hours there would be ten times as many.
+func TestHoursThatResembleEachOtherSeldomDeviate(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(53, 54))
+	for _, c := range []struct {
+		phi  float64
+		most float64 // rows a year
+	}{{0, 0.2}, {0.5, 1}, {0.9, 8}} {
+		const years = 10
+		rows := 0
+		for range years {
+			found := trend.Deviations(resembling(rnd, 8760, c.phi, 3, 0), 0.5)
+			for i, d := range found {
+				if i == 0 || d.Time.Sub(found[i-1].Time) > time.Hour {
+					rows++
+				}
+			}
+		}
+		t.Logf("phi %g: %g rows a year", c.phi, float64(rows)/years)
+		if got := float64(rows) / years; got > c.most {
+			t.Errorf("hours that resemble each other by %g: %g rows a year, want %g at most", c.phi, got, c.most)
+		}
+	}
+}
