@@ -17,7 +17,7 @@ func Detrend(points []Point, changes []time.Time) []Point {
 		}
 		n := len(points)
 		if len(changes) > 0 {
-			n = before(points, changes[0])
+			n = max(before(points, changes[0]), 1)
 		}
 		s, _ := SpreadOf(valuesOf(points[:n]))
 		for _, p := range points[:n] {

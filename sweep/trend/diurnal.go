@@ -43,7 +43,7 @@ type Diurnal struct {
 // The error is ErrTooShort for points over fewer than 14 days, ErrGaps for points that miss more than
 // three hours anywhere. Values that are no finite number count as missing.
 func DiurnalOf(points []Point) (Diurnal, error) {
-	points = finite(points)
+	points = distinct(finite(points))
 	n := len(points)
 	if n < 2 {
 		return Diurnal{}, fmt.Errorf("%w: there are %d values, and 14 days of them are needed", ErrTooShort, n)

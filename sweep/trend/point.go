@@ -37,3 +37,21 @@ func finiteValues(values []float64) []float64 {
 	slices.Sort(out)
 	return out
 }
+
+// distinct leaves out points that are not after the one before: those of a time that has one already.
+func distinct(points []Point) []Point {
+	var last time.Time
+	for i, p := range points {
+		if i > 0 && !p.Time.After(last) {
+			out := append([]Point(nil), points[:i]...)
+			for _, p := range points[i:] {
+				if p.Time.After(out[len(out)-1].Time) {
+					out = append(out, p)
+				}
+			}
+			return out
+		}
+		last = p.Time
+	}
+	return points
+}

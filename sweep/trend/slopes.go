@@ -48,7 +48,7 @@ func slopesOf(x, y []float64) *slopes {
 	for i := range n - 1 {
 		apart = min(apart, x[i+1]-x[i])
 	}
-	s.bound = 2 * (slices.Max(y) - slices.Min(y)) / apart
+	s.bound = min(2*(slices.Max(y)-slices.Min(y))/apart, math.MaxFloat64/4)
 	rnd := rand.New(rand.NewPCG(uint64(n), 1)) // the result does not depend on it, only the time
 	s.sample = make([]float64, min(s.all, 4096))
 	for k := range s.sample {
@@ -91,7 +91,7 @@ func ties(values []float64) (sizes []int) {
 // atMost counts the slopes that are at most p: of i before j those with y(j) − p·x(j) <= y(i) − p·x(i).
 func (s *slopes) atMost(p float64) int {
 	for i := range s.rests {
-		s.rests[i] = s.y[i] - p*s.x[i]
+		s.rests[i] = s.y[i] - float64(p*s.x[i]) // rounded alike here and in order, on every processor
 	}
 	n := countInversions(s.rests, s.merged)
 	s.known = append(s.known, counted{p, n})
@@ -101,7 +101,7 @@ func (s *slopes) atMost(p float64) int {
 // order is the points in the order of what p leaves of them, of equals the later first.
 func (s *slopes) order(p float64) {
 	for i := range s.keys {
-		s.keys[i] = residual{s.y[i] - p*s.x[i], int32(i)}
+		s.keys[i] = residual{s.y[i] - float64(p*s.x[i]), int32(i)}
 	}
 	sortCounting(s.keys, s.space, nil)
 }
@@ -235,7 +235,7 @@ func (s *slopes) bracket(k int) bracket {
 	}
 	few := max(4*len(s.x), 64)
 	take := func(p float64) {
-		if b.upTo-b.below <= few || p <= b.low || p >= b.high {
+		if b.upTo-b.below <= few || !(p > b.low && p < b.high) {
 			return
 		}
 		if c := s.atMost(p); c >= k {

@@ -1,9 +1,6 @@
 package trend
 
-import (
-	"math"
-	"time"
-)
+import "math"
 
 // trendFrom is of how many points there is a trend: from ten on the statistic of Mann and Kendall is close
 // to normal (Kendall, Rank Correlation Methods, section 4.7).
@@ -90,24 +87,6 @@ func withoutDay(points []Point, values []float64) []float64 {
 		out[i] = values[i] - usual[p.Time.UTC().Hour()]
 	}
 	return out
-}
-
-// distinct leaves out points of a time that has one already.
-func distinct(points []Point) []Point {
-	var last time.Time
-	for i, p := range points {
-		if i > 0 && !p.Time.After(last) {
-			out := append([]Point(nil), points[:i]...)
-			for _, p := range points[i:] {
-				if p.Time.After(out[len(out)-1].Time) {
-					out = append(out, p)
-				}
-			}
-			return out
-		}
-		last = p.Time
-	}
-	return points
 }
 
 // scoreVariance is that of rising less falling pairs among independent values (Kendall, Rank Correlation
