@@ -42,20 +42,24 @@ func (f *filled) answer() answer {
 	m := f.c.model
 	o := filledObject{m.Environment, true, m.Seed, m.Since, m.Until, f.c.every.Seconds(), f.finished, f.report, f.rolled.Written, f.rolled.ProfilesWritten,
 		f.compacted.Written, f.compacted.Deleted, f.filling.Seconds(), f.rolling.Seconds(), f.compacting.Seconds()}
-	return answer{object: o, records: []filledObject{o}, text: o.text}
+	return answer{object: o, records: []filledObject{o}, text: func(w *bytes.Buffer, _ style) { f.text(w, &o) }}
 }
 
-func (o filledObject) text(w *bytes.Buffer, _ style) {
+func (f *filled) text(w *bytes.Buffer, o *filledObject) {
 	fmt.Fprintf(w, "simulated history of environment %s from %s to %s, seed %d\n", o.Environment, stamp(o.Since), stamp(o.Until), o.Seed)
 	fmt.Fprintf(w, "n = %s: %s, %s (%s expired) of %s samples, in %.0f s\n", plural(o.Filled, "sweep", "sweeps"), plural(o.Documents, "document", "documents"),
 		plural(o.Rows, "row", "rows"), count(o.Expired), count(o.Samples), o.FillS)
-	fmt.Fprintf(w, "then %s and %s in %.0f s, %s in %.0f s\n", plural(o.HoursWritten, "hour", "hours"), plural(o.ProfilesWritten, "profile", "profiles"), o.RollupS,
-		plural(o.LakeFiles, "lake file", "lake files"), o.CompactS)
+	if !f.c.noRollup {
+		fmt.Fprintf(w, "then %s and %s, in %.0f s\n", plural(o.HoursWritten, "hour", "hours"), plural(o.ProfilesWritten, "profile", "profiles"), o.RollupS)
+	}
+	if !f.c.noCompact {
+		fmt.Fprintf(w, "then %s, in %.0f s; %s of them deleted\n", plural(o.LakeFiles, "lake file", "lake files"), o.CompactS, plural(o.RawDeleted, "raw file", "raw files"))
+	}
 	if o.Had > 0 {
 		fmt.Fprintf(w, "%s there before\n", plural(o.Had, "sweep was", "sweeps were"))
 	}
 	if o.Left > 0 {
-		fmt.Fprintf(w, "%s another plan and %s left as they are: measured ones, or those of another seed, time or configuration\n", plural(o.Left, "slot has", "slots have"), "were")
+		fmt.Fprintf(w, "%s another plan, and what is there stays: measured, or of another seed, time or configuration\n", plural(o.Left, "slot has", "slots have"))
 	}
 	if !o.Finished {
 		fmt.Fprintf(w, "it ended early: made again with --until %s it does the rest\n", stamp(o.Until))

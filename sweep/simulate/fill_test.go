@@ -52,13 +52,40 @@ func must(t testing.TB, err error) {
 
 var end = time.Date(2026, 11, 9, 0, 0, 0, 0, time.UTC) // after the days on which the clocks of Europe and America change
 
-func (w *world) filler(t testing.TB, text string, weeks int, seed uint64) *simulate.Filler {
+func (w *world) filler(t testing.TB, text string, weeks int, seed uint64, names ...string) *simulate.Filler {
 	t.Helper()
-	c, err := simulate.Derive([]byte(text), time.Hour, nil)
+	d, err := simulate.Derive([]byte(strings.Replace(text, "ENVIRONMENT", w.environment, 1)), time.Hour, names)
 	must(t, err)
-	m, err := simulate.New(c, end.AddDate(0, 0, -7*weeks), end, seed)
+	return &simulate.Filler{Model: modelOf(t, d, weeks, seed), Config: d, Archive: w.archive, Rows: w.tables, Ledger: w.tables}
+}
+
+// rollUp makes hours and profiles, and compact the lake, as the app's timers do.
+func (w *world) rollUp(t testing.TB) rollup.Report {
+	t.Helper()
+	r := rollup.Roller{Hours: w.tables, Profiles: w.tables, Now: afterwards, Log: slog.New(slog.DiscardHandler)}
+	report, err := r.Run(t.Context())
 	must(t, err)
-	return &simulate.Filler{Model: m, Config: c, Archive: w.archive, Rows: w.tables, Ledger: w.tables}
+	return report
+}
+
+func (w *world) compact(t testing.TB, s compact.Scope) compact.Report {
+	t.Helper()
+	c := compact.Compactor{Lake: w.archive, Marks: w.tables, Now: afterwards, Log: slog.New(slog.DiscardHandler), Folder: t.TempDir()}
+	report, err := c.Run(t.Context(), s)
+	must(t, err)
+	report.Told = nil
+	return report
+}
+
+func afterwards() time.Time { return end.AddDate(0, 0, 1) }
+
+func (w *world) runs(t testing.TB) (out []tables.Row) {
+	t.Helper()
+	for r, err := range w.tables.Runs(t.Context(), tables.RunQuery{}) {
+		must(t, err)
+		out = append(out, r)
+	}
+	return out
 }
 
 // BenchmarkFill fills a week, and makes hours, profiles and the lake of it.
@@ -72,18 +99,10 @@ func BenchmarkFill(b *testing.B) {
 			b.Logf("%s %s: %+v", what, time.Since(begun).Round(time.Millisecond), v)
 			begun = time.Now()
 		}
-		report, err := w.filler(b, strings.Replace(string(text), "environment: dev", "environment: "+w.environment, 1), 1, 1).Run(b.Context())
+		report, err := w.filler(b, strings.Replace(string(text), "environment: dev", "environment: ENVIRONMENT", 1), 1, 1).Run(b.Context())
 		must(b, err)
 		lap("fill", report)
-		now := func() time.Time { return end.AddDate(0, 0, 1) }
-		roller := rollup.Roller{Hours: w.tables, Profiles: w.tables, Now: now, Log: slog.New(slog.DiscardHandler)}
-		rolled, err := roller.Run(b.Context())
-		must(b, err)
-		lap("roll up", rolled)
-		compactor := compact.Compactor{Lake: w.archive, Marks: w.tables, Now: now, Log: slog.New(slog.DiscardHandler)}
-		compacted, err := compactor.Run(b.Context(), compact.Scope{Apply: true})
-		must(b, err)
-		compacted.Told = nil
-		lap("compact", compacted)
+		lap("roll up", w.rollUp(b))
+		lap("compact", w.compact(b, compact.Scope{Apply: true}))
 	}
 }
