@@ -21,8 +21,8 @@ help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: $(NODE_STAMP) build package ## the whole stack on this machine: one sweep, the matrix, then on its schedule until Ctrl-C (ONCE=1: end after one sweep)
-	@bin/local $(if $(ONCE),--once)
+run: $(NODE_STAMP) build package ## the whole stack on this machine: one sweep, the matrix, then on its schedule until Ctrl-C (ONCE=1: end after one sweep; HISTORY=8w: with simulated history of so many weeks)
+	@bin/local $(if $(ONCE),--once) $(if $(HISTORY),--history $(HISTORY))
 
 .PHONY: experiment
 experiment: $(NODE_STAMP) build package ## one of docs/experiments on this machine, from start to table (NAME=paths|saturation|stream|load; WRITE=1: into its README)

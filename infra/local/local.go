@@ -27,10 +27,11 @@ const (
 )
 
 type options struct {
-	once   bool
-	root   string
-	config string
-	wan    string
+	once    bool
+	root    string
+	config  string
+	wan     string
+	history history
 	patience
 }
 
@@ -44,6 +45,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.root, "root", ".", "the repository, where make build and make package put their results")
 	f.StringVar(&o.config, "config", "infra/local/sweep.yaml", "the configuration to push, relative to the repository")
 	f.StringVar(&o.wan, "wan", "infra/local/wan.yaml", "the wide-area network to emulate between the probers (Linux, with root), relative to the repository; none: they measure loopback itself, as they do where it is not permitted")
+	f.Var(&o.history, "history", "fill the storage with simulated history of so many weeks, such as 8w, before anything is measured")
 	f.DurationVar(&o.start, "start-timeout", time.Minute, "how long starting everything may take")
 	f.DurationVar(&o.sweep, "sweep-timeout", 5*time.Minute, "how long the first sweep may take")
 	if err := f.Parse(args); err != nil {
@@ -74,6 +76,11 @@ func (l local) run(ctx context.Context) int {
 	if err != nil {
 		return l.fail(fmt.Errorf("reading the configuration: %w", err))
 	}
+	if l.history > 0 {
+		if body, err = historical(body); err != nil {
+			return l.fail(err)
+		}
+	}
 	if err := os.MkdirAll(filepath.Join(l.root, ".local"), 0o700); err != nil {
 		return l.fail(fmt.Errorf("making the folder for data and logs: %w", err))
 	}
@@ -92,7 +99,7 @@ func (l local) run(ctx context.Context) int {
 		return l.fail(err)
 	}
 	began := time.Now()
-	starting, cancel := context.WithTimeout(ctx, l.start)
+	starting, cancel := context.WithTimeout(ctx, l.start+l.history.patience())
 	s, err := stack.Start(starting, stack.Options{
 		Root:           l.root,
 		Dir:            dir,
@@ -102,6 +109,7 @@ func (l local) run(ctx context.Context) int {
 		Network:        network,
 		NetworkName:    l.wan,
 		NetworkLog:     l.stderr,
+		Stored:         l.fill(began),
 		SweepSchedule:  "0 * * * * *",
 		IngestSchedule: "*/5 * * * * *",
 		Poll:           time.Second,

@@ -43,6 +43,8 @@ func TestExitCodeIsZeroOnlyWhenEveryPairWasMeasured(t *testing.T) {
 	}{
 		"undisturbed": {[]string{"setpriv", "--bounding-set", "-net_admin,-sys_admin", "--inh-caps", "-net_admin,-sys_admin"}, []string{"--once"}, "", nil,
 			0, []string{"No emulated wide-area network: ", "6 rows, 0 with a failure code"}},
+		"with history": {nil, []string{"--once", "--history", "1w"}, "", nil,
+			0, []string{"simulated history of environment history from ", "n = 168 sweeps: ", "probers registered", "6 rows, 0 with a failure code, in table runshistory"}},
 		"a prober dies": {nil, []string{"--once"}, "probers registered",
 			func(pid int) error { return killChild(pid, "environ", "ISOCHRONE_PROBER=eastus\x00") },
 			1, []string{"emulated network: 3 nodes", "4 of 6 planned runs have no result"}},

@@ -54,6 +54,10 @@ type Options struct {
 	Poll      time.Duration // how often a prober looks for assignments
 	Heartbeat time.Duration // how often a prober says that it is there
 
+	// Stored, if it is set, is called when storage and configuration are there, and before anybody
+	// measures.
+	Stored func(context.Context, *Stack) error
+
 	// Azurite is a storage emulator to share with other stacks, whose environments differ; nil
 	// starts one for this stack alone.
 	Azurite *azurite.Server
@@ -99,7 +103,7 @@ func Start(ctx context.Context, o Options) (_ *Stack, err error) {
 			err = errors.Join(err, s.Stop())
 		}
 	}()
-	for _, step := range []func(context.Context) error{s.startAzurite, s.startNetwork, s.openStores, s.pushConfig, s.startProbers, s.startHost} {
+	for _, step := range []func(context.Context) error{s.startAzurite, s.startNetwork, s.openStores, s.pushConfig, s.stored, s.startProbers, s.startHost} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -149,6 +153,13 @@ func (s *Stack) openStores(ctx context.Context) (err error) {
 }
 
 func (s *Stack) pushConfig(ctx context.Context) error { return s.Archive.PutConfig(ctx, s.o.Config) }
+
+func (s *Stack) stored(ctx context.Context) error {
+	if s.o.Stored == nil {
+		return nil
+	}
+	return s.o.Stored(ctx, s)
+}
 
 func (s *Stack) startProbers(ctx context.Context) error {
 	for _, p := range s.Config.Probers {
