@@ -139,6 +139,9 @@ func (c *simulating) run(cmd *cobra.Command, format string) error {
 		if failed := c.print(format, filled.answer()); err == nil {
 			err = failed
 		}
+		if r := filled.report; err == nil && r.Left == r.Slots && r.Slots > 0 {
+			err = bad("give the --seed, --weeks, --until, --every and --probe of before, or another --environment", "nothing was stored: every slot has another plan")
+		}
 	}
 	return err
 }

@@ -62,7 +62,8 @@ func (p *planner) plan(s Slot) (*plan.Plan, error) {
 	return made, nil
 }
 
-// seed follows from all that the history follows from, so that a plan of another history is another plan.
+// seed follows from all that the history follows from, so that a plan of another history is another plan. It is
+// no secret, and need not be: nobody is told of the sessions whose keys are derived from it.
 func (p *planner) seed(slot time.Time) wire.Key {
 	m := p.model
 	words := []string{"isochrone simulated history 1", m.Environment, fmt.Sprint(m.Seed), wire.SlotName(m.Since), wire.SlotName(m.Until), p.hash, wire.SlotName(slot)}
