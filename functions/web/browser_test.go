@@ -175,7 +175,8 @@ func (b *tab) visit(view string) {
 	if strings.Contains(view, "?") {
 		join = "&"
 	}
-	b.do(chromedp.Navigate(b.q.URL + "/api/dashboard#" + view + join + "code=" + theKey))
+	// From elsewhere: another part after the # alone would load nothing anew.
+	b.do(chromedp.Navigate("about:blank"), chromedp.Navigate(b.q.URL+"/api/dashboard#"+view+join+"code="+theKey))
 	b.settled()
 }
 

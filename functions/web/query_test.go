@@ -128,3 +128,21 @@ func (q *query) standard(t *testing.T) {
 		q.on(question, func(v url.Values) answer { return answer{200, of(v)} })
 	}
 }
+
+// simulated is the same answer with the mark of simulated rows.
+func simulated(t *testing.T, a answer) answer {
+	t.Helper()
+	body, ok := a.body.([]byte)
+	if !ok {
+		var err error
+		if body, err = json.Marshal(a.body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var o object
+	if err := json.Unmarshal(body, &o); err != nil {
+		t.Fatal(err)
+	}
+	o["simulated"] = true
+	return answer{a.status, o}
+}

@@ -41,16 +41,17 @@ export function ask(question: string, parameters: Record<string, string> = {}): 
 }
 
 async function send(url: URL): Promise<unknown> {
-  const headers = { "x-functions-key": await key(), accept: "application/json" };
+  const used = await key();
+  const headers = { "x-functions-key": used, accept: "application/json" };
   let response: Response;
   try {
     response = await fetch(url, { headers, signal: AbortSignal.timeout(patience), credentials: "omit", redirect: "error" });
   } catch {
     throw new Refused(0, "The Query function could not be reached.", "Look whether this machine is connected and the app runs, then try again.");
   }
-  if (response.status === 401 || response.status === 403) {
-    forget();
-    throw new Refused(response.status, "The function key was not accepted.", "Enter the key of the function Query, or the app's host key.");
+  if (response.status === 401) {
+    forget(used);
+    return send(url); // which asks for another
   }
   let body: any;
   try {

@@ -189,6 +189,12 @@ export const explanations: Record<string, Explanation> = {
     trust: "100 % means that every planned run has a row, and not that every probe was answered.",
     source: "Plans of the sweeps held against the rows, when asked; no counters are kept.",
   },
+  prober_state: {
+    title: "State of a prober",
+    what: "fresh: its heartbeat is young. silent: it had one, and it is old. never registered: the configuration has it, and storage has nothing of it. not configured: it registers, and the configuration does not have it.",
+    trust: "When all are silent at once, it is storage or this app that is away, and not the probers.",
+    source: "Registrations in storage held against sweep.yaml.",
+  },
   heartbeat: {
     title: "Heartbeat",
     what: "How long ago the prober last said that it is there. After three missed heartbeats others stop measuring towards it.",
@@ -205,6 +211,6 @@ export const explanations: Record<string, Explanation> = {
     title: "Alerts",
     what: "What departed from the usual: a deviation, a change point, coverage, a recovery objective that is not met. Once for as long as it lasts.",
     trust: "A deviation needs three windows running above four times the usual spread, and 0.5 ms.",
-    source: "Table of alerts.",
+    source: "The alerts that the app keeps as rows, with when they were raised and when they ended.",
   },
 };

@@ -142,7 +142,7 @@ export function gridOf(g: Grid): HTMLElement {
   };
   outer.addEventListener("click", (event) => {
     const found = under(event);
-    if (!found) return;
+    if (!found || (event.target as Element).closest("button")) return;
     [row, column] = found;
     g.open(row, column);
   });

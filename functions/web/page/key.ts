@@ -16,8 +16,10 @@ export function takeFromAddress(): void {
   history.replaceState(null, "", found.rest);
 }
 
-export function forget(): void {
-  refused = sessionStorage.getItem(place) !== null;
+/** forget drops a key that was refused, unless another has taken its place meanwhile. */
+export function forget(used: string): void {
+  if (sessionStorage.getItem(place) !== used) return;
+  refused = true;
   sessionStorage.removeItem(place);
 }
 
@@ -52,6 +54,7 @@ function prompt(): Promise<string> {
       // A header takes printable ASCII alone; anything else is no key.
       if (/^[\x21-\x7e]+$/.test(entered)) {
         sessionStorage.setItem(place, entered);
+        refused = false;
         resolve(entered);
       } else {
         refused = true;

@@ -4,6 +4,7 @@ import uPlot from "uplot";
 import { h, replace } from "./dom.ts";
 import { fitted } from "./fitted.ts";
 import { absent, clock, day, digits, tick, utc, type Figure } from "./format.ts";
+import { whenLeft } from "./leave.ts";
 import { css } from "./palette.ts";
 
 export interface Line {
@@ -40,9 +41,13 @@ export function lineChart(c: LineChart): HTMLElement {
     const figures = c.lines.map((l) => `${l.name} ${l.values[i] === null || l.values[i] === undefined ? absent : digits(l.values[i]!) + " " + c.unit}`);
     replace(readout, `${utc(new Date(c.xs[i]! * 1000))} · ${has(i) ? figures.join(" · ") + c.beside(i) : "no data"}`);
   };
+  let drawn: uPlot | null = null;
+  whenLeft(() => drawn?.destroy());
   const chart = fitted((width) => {
+    drawn?.destroy();
     const box = h("div", { class: "lines", tabindex: 0, role: "img", "aria-label": c.label });
     const plot = new uPlot(options(c, width, has, say), [c.xs, ...c.lines.map((l) => l.values)] as uPlot.AlignedData, box);
+    drawn = plot;
     let at = c.xs.length - 1;
     box.addEventListener("keydown", (event) => {
       const by: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, PageUp: -24, PageDown: 24, Home: -1e9, End: 1e9 };
@@ -69,7 +74,7 @@ function options(c: LineChart, width: number, has: (i: number) => boolean, say: 
     legend: { show: false },
     cursor: { y: false, points: { size: 6 } },
     scales: { y: { range: (_u, low, high) => yRange(low, high, c.fromZero) } },
-    axes: [{ ...axis, space: 64, values: (_u, ticks) => ticks.map(moment) }, { ...axis, size: 52, values: (_u, ticks) => ticks.map(tick) }],
+    axes: [{ ...axis, size: 30, space: 64, values: (_u, ticks) => ticks.map(moment) }, { ...axis, size: 52, values: (_u, ticks) => ticks.map(tick) }],
     series: [
       {},
       ...c.lines.map((l): uPlot.Series => ({
@@ -108,9 +113,9 @@ function gaps(n: number, has: (i: number) => boolean): [from: number, to: number
   const apart = known.slice(1).map((i, k) => i - known[k]!).sort((a, b) => a - b);
   const usual = apart[apart.length >> 1] ?? 1;
   const out: [number, number][] = [];
-  let before = -usual; // the window begins as if an hour with data had gone before
-  for (const i of [...known, n - 1 + usual]) {
-    if (i - before > 1.5 * usual) out.push([before < 0 ? 0 : before + 1, Math.min(i, n) - 1]);
+  let before = -1;
+  for (const i of [...known, n]) {
+    if (i - before > 1.5 * usual) out.push([before + 1, i - 1]);
     before = i;
   }
   return out;

@@ -7,6 +7,7 @@ import { showCoverage } from "./coverage_page.ts";
 import { h, replace, type Child } from "./dom.ts";
 import { showEvents } from "./events_page.ts";
 import { takeFromAddress } from "./key.ts";
+import { leave } from "./leave.ts";
 import { showMatrix } from "./matrix_page.ts";
 import { showPair } from "./pair_page.ts";
 import { fault, note } from "./parts.ts";
@@ -44,7 +45,7 @@ async function show(): Promise<void> {
   const view = read(location.hash);
   if (view.theme) document.documentElement.dataset.theme = view.theme;
   else delete document.documentElement.dataset.theme;
-  const focused = document.activeElement?.id ?? "";
+  const focused = focus();
   banner.hidden = true;
   if (!top.hasChildNodes()) frame(view, null);
   if (!main.dataset.page) replace(main, note("Loading …"));
@@ -55,7 +56,9 @@ async function show(): Promise<void> {
     frame(view, overview);
     const children = await shown[view.page](context(view, overview));
     if (mine !== turn) return;
+    leave();
     replace(main, ...children);
+    document.title = `${main.querySelector("h1")?.textContent?.replace(/ \?$/, "") ?? ""} · Isochrone ${overview.environment}`;
     if (main.dataset.page && main.dataset.page !== view.page) scrollTo(0, 0);
     main.dataset.page = view.page;
   } catch (error) {
@@ -63,15 +66,27 @@ async function show(): Promise<void> {
     replace(main, fault(error, () => void show()));
   }
   main.removeAttribute("aria-busy");
-  if (focused) refocus(focused, 30);
+  if (focused.id) refocus(focused, 30);
   performance.measure("show", { start: began, end: performance.now() });
 }
 
 /** refocus gives the focus back to what had it before the page was drawn anew, as soon as that is there again. */
-function refocus(id: string, frames: number): void {
-  const found = document.getElementById(id);
-  if (found && document.activeElement !== found) found.focus({ preventScroll: true });
-  else if (!found && frames > 0 && document.activeElement === document.body) requestAnimationFrame(() => refocus(id, frames - 1));
+function refocus(had: Focus, frames: number): void {
+  const found = document.getElementById(had.id);
+  if (found && document.activeElement !== found) {
+    found.focus({ preventScroll: true });
+    if (found instanceof HTMLInputElement && had.caret !== null) found.setSelectionRange(had.caret, had.caret);
+  } else if (!found && frames > 0 && document.activeElement === document.body) requestAnimationFrame(() => refocus(had, frames - 1));
+}
+
+interface Focus {
+  id: string;
+  caret: number | null;
+}
+
+function focus(): Focus {
+  const at = document.activeElement;
+  return { id: at?.id ?? "", caret: at instanceof HTMLInputElement ? at.selectionStart : null };
 }
 
 function frame(view: View, overview: Overview | null): void {

@@ -17,19 +17,21 @@ export function word(c: Cell, m: Measure): string {
 
 /** describe is all that a cell has to say of a figure. */
 export function describe(c: Cell, m: Measure): string {
-  const parts = [`${c.source} → ${c.target}:`];
-  if (c.state === "missing") return parts.concat("missing: the configuration has the pair, and there is no run of it").join(" ");
-  if (c.state === "failed") parts.push(`failed, ${c.failure || "no code"}${c.detail ? ` (${c.detail})` : ""}`);
-  else {
-    const value = m.value(c);
-    const interval = m.interval(c);
-    parts.push(`${m.name} ${value === null ? word(c, m) : m.show(value) + " " + m.unit}${interval ? ` (95 %: ${interval})` : ""}`);
-    if (m.key === "published") parts.push(`= p50 ${withMs(c.p50)} less published p95 ${withMs(c.published)}`);
-    if (m.key === "excess" || m.key === "stretch") parts.push(`p50 ${withMs(c.p50)}, light ${withMs(c.floor)} over ${count(c.distance)} km`);
-  }
+  const name = `${c.source} → ${c.target}: `;
+  if (c.state === "missing") return name + "missing: the configuration has the pair, and there is no run of it";
+  const parts = c.state === "failed" ? [`failed, ${c.failure || "no code"}${c.detail ? ` (${c.detail})` : ""}`] : figures(c, m);
   if (m.key !== "loss" && c.loss !== null) parts.push(`loss ${withPercent(c.loss)}`);
   parts.push(`n ${count(c.n)} of ${count(c.sent)} sent`, `slot ${utc(c.slot)}${c.age === null ? "" : `, ${ago(c.age)} ago`}`);
   if (c.stale) parts.push("older than the newest slot");
   if (c.degraded) parts.push(`degraded: ${c.degraded}`);
-  return parts.join(" ").replace(/ (?=(loss|n|slot|older|degraded|p50)\b)/g, (space, _w, at) => (at > parts[0]!.length ? " · " : space));
+  return name + parts.join(" · ");
+}
+
+function figures(c: Cell, m: Measure): string[] {
+  const value = m.value(c);
+  const interval = m.interval(c);
+  const parts = [`${m.name} ${value === null ? word(c, m) : m.show(value) + " " + m.unit}${interval ? ` (95 %: ${interval})` : ""}`];
+  if (m.key === "published") parts.push(`p50 ${withMs(c.p50)}, published p95 ${withMs(c.published)}`);
+  if (m.key === "excess" || m.key === "stretch") parts.push(`p50 ${withMs(c.p50)}, light ${withMs(c.floor)} over ${count(c.distance)} km`);
+  return parts;
 }

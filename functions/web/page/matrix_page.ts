@@ -39,7 +39,11 @@ export async function showMatrix(c: Context): Promise<Child[]> {
   const measures = measuresOf(m.cells);
   const measure = measures.find((each) => each.key === c.view.stat) ?? measures[0] ?? latency[0]!;
   const table = c.view.as === "table";
-  const find = h("input", { type: "search", id: "find", placeholder: "region", value: c.view.find, autocomplete: "off", input: () => c.go({ find: find.value }) });
+  let typed = 0;
+  const find = h("input", { type: "search", id: "find", placeholder: "region", value: c.view.find, autocomplete: "off", maxlength: 100, input: () => {
+    clearTimeout(typed);
+    typed = setTimeout(() => c.go({ find: find.value }), 150);
+  } });
   const controls = h(
     "div",
     { class: "controls" },
@@ -65,5 +69,5 @@ function summary(m: Matrix): HTMLElement {
   const parts = [plural(m.series ?? m.cells.length, "series", "series"), `${count(m.measured)} measured`, `${count(m.failed)} failed`, `${count(m.missing)} missing`];
   if (m.stale) parts.push(`${count(m.stale)} older than the newest slot (*)`);
   if (m.degraded) parts.push(`${count(m.degraded)} degraded (~)`);
-  return h("p", { class: "summary" }, parts.join(" · "), " · newest slot ", when(m.newest), " ", about("age"));
+  return h("p", { class: "summary" }, parts.join(" · "), " ", about("state"), " · newest slot ", when(m.newest), " ", about("age"));
 }

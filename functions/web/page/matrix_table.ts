@@ -1,7 +1,7 @@
 import type { Cell, Matrix } from "./answers.ts";
 import type { Context } from "./context.ts";
 import { add, h, replace } from "./dom.ts";
-import { explain } from "./explain_dialog.ts";
+import { about, explain } from "./explain_dialog.ts";
 import { absent, ago, count, type Figure } from "./format.ts";
 import { gridOf } from "./grid.ts";
 import { describe, marks, word } from "./matrix_cell.ts";
@@ -27,8 +27,8 @@ export function pairsTable(c: Context, m: Matrix, cells: Cell[], detail: HTMLEle
     })),
     { key: "light", name: "light, ms", about: "distance", width: wide("light, ms"), text: (x) => latency[0]!.show(x.floor), value: (x) => x.floor },
     { key: "distance", name: "distance, km", about: "distance", width: wide("distance, km"), text: (x) => count(x.distance), value: (x) => x.distance },
-    { key: "n", name: "n", about: "n", width: 64, text: (x) => count(x.n), value: (x) => x.n },
-    { key: "age", name: "age", about: "age", width: 80, text: (x) => ago(x.age), value: (x) => x.age },
+    { key: "n", name: "n", about: "n", width: 76, text: (x) => count(x.n), value: (x) => x.n },
+    { key: "age", name: "age", about: "age", width: 92, text: (x) => ago(x.age), value: (x) => x.age },
   ];
   const by = columns.find((k) => k.key === c.view.sort);
   const down = c.view.dir === "down";
@@ -38,7 +38,9 @@ export function pairsTable(c: Context, m: Matrix, cells: Cell[], detail: HTMLEle
   const narrow = innerWidth < 600;
   const heading = (el: HTMLElement, key: string, name: string): void => {
     if (arrow(key)) el.setAttribute("aria-sort", down ? "descending" : "ascending");
-    add(el, h("span", {}, name + arrow(key)));
+    const explained = about(columns.find((k) => k.key === key)?.about ?? "state");
+    explained.tabIndex = -1; // the table is one stop of the Tab key: ? does the same
+    add(el, h("span", {}, name + arrow(key)), explained);
   };
   const grid = gridOf({
     label: "Pairs; Enter on a heading sorts by it",
@@ -74,7 +76,7 @@ export function pairsTable(c: Context, m: Matrix, cells: Cell[], detail: HTMLEle
 }
 
 /** wide is how much room a heading needs, with the arrow that says that it sorts. */
-const wide = (heading: string): number => Math.max(72, Math.round(heading.length * 7.4) + 34);
+const wide = (heading: string): number => Math.max(72, Math.round(heading.length * 7.4) + 54);
 
 /** sorted orders by a column; what is absent comes last whichever way. */
 function sorted(cells: Cell[], by: Column | undefined, down: boolean): Cell[] {

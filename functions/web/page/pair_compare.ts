@@ -40,8 +40,8 @@ function interval(v: number, low: number, high: number, unit: string): HTMLEleme
   return fitted((width) =>
     svg(
       Plot.plot({
-        className: "plot", width, height: 80, marginBottom: 40, marginLeft: 20, marginRight: 20,
-        x: { domain: [Math.min(0, low) - room, Math.max(0, high) + room], label: unit, labelArrow: "none", ticks: 5, tickFormat: tick },
+        className: "plot", width, height: 64, marginBottom: 24, marginLeft: 20, marginRight: 20,
+        x: { domain: [Math.min(0, low) - room, Math.max(0, high) + room], label: null, ticks: 5, tickFormat: tick },
         y: { axis: null },
         marks: [
           Plot.ruleX([0], { stroke: "var(--soft)" }),

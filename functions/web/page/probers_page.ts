@@ -13,7 +13,7 @@ export async function showProbers(_c: Context): Promise<Child[]> {
   if (all.probers.length === 0) return [title, note("The configuration has no prober, and none has registered.")];
   const ill = all.probers.filter((p) => p.finding || p.state !== "fresh");
   const order = [...ill, ...all.probers.filter((p) => !ill.includes(p))];
-  const heads: Child[][] = [["prober"], ["region"], ["state"], ["heartbeat ", about("heartbeat")], ["version"], ["machine"], ["clock error ", about("clock")], ["paths"]];
+  const heads: Child[][] = [["prober"], ["region"], ["state ", about("prober_state")], ["heartbeat ", about("heartbeat")], ["version"], ["machine"], ["clock error ", about("clock")], ["paths"]];
   return [
     title,
     h("p", { class: "summary" }, `${count(all.probers.length)} probers, ${count(all.probers.length - ill.length)} well`, ill.length > 0 ? `, ${count(ill.length)} to look at` : ""),
