@@ -50,6 +50,10 @@ audit: ## licences of all that is built in, against docs/licences.md (WRITE=1: a
 	if timeout 300 go run golang.org/x/vuln/cmd/govulncheck@v1.8.0 ./prober ./sweep ./functions >"$$log" 2>&1; then tail -n 3 "$$log"; \
 	elif grep -q '^Vulnerability #' "$$log"; then cat "$$log"; exit 1; \
 	else echo 'make audit: the database of vulnerabilities could not be had: NOT CHECKED'; fi
+	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
+	if npm audit --prefix functions/web --omit=dev >"$$log" 2>&1; then tail -n 1 "$$log"; \
+	elif grep -q 'audit endpoint' "$$log"; then echo 'make audit: advisories about npm packages could not be had: NOT CHECKED'; \
+	else cat "$$log"; exit 1; fi
 	timeout 900 go run $(GOSEC) -quiet -exclude="$$(cut -d' ' -f1 infra/audit/gosec.txt | paste -sd,)" ./prober/... ./sweep/... ./functions/...
 
 # A target ends sooner than its time would let it if it had to find the smallest form of each text first.

@@ -3,7 +3,8 @@ package main
 import "strings"
 
 // suits are the licences whose code may be part of a program under Apache-2.0.
-var suits = map[string]bool{"Apache-2.0": true, "MIT": true, "BSD-2-Clause": true, "BSD-3-Clause": true, "ISC": true, "0BSD": true, "BlueOak-1.0.0": true}
+var suits = map[string]bool{"Apache-2.0": true, "MIT": true, "BSD-2-Clause": true, "BSD-3-Clause": true, "ISC": true, "0BSD": true, "BlueOak-1.0.0": true,
+	"Unlicense": true} // the last is a dedication to the public
 
 // phrases are the sentences by which a licence's text is known, all of one needed. What is more special
 // comes first: the third clause makes a BSD licence of two into one of three.

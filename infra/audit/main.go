@@ -1,11 +1,11 @@
 // Command audit lists the licences of everything that the programs are built from, and of the npm
-// packages of the local stack, and fails when one does not suit. The list is docs/licences.md.
+// packages of the dashboard and the local stack, and fails when one does not suit. The list is
+// docs/licences.md.
 package main
 
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -70,9 +70,36 @@ func list() (text []byte, faults []string, err error) {
 			faults = append(faults, fmt.Sprintf("module %s: licence %q does not suit, or is not known", f[0], licence))
 		}
 	}
-	npm, more, err := packages("infra/local/package-lock.json")
-	b.WriteString(npm)
-	return b.Bytes(), append(faults, more...), err
+	if err == nil {
+		err = addPackages(&b, &faults)
+	}
+	return b.Bytes(), faults, err
+}
+
+// addPackages adds the npm packages: those that the dashboard's page is bundled from one by one, since they
+// are shipped, all others by licence.
+func addPackages(b *bytes.Buffer, faults *[]string) error {
+	local, err := read("infra/local/package-lock.json")
+	if err != nil {
+		return err
+	}
+	bundled, err := read("functions/web/package-lock.json")
+	if err != nil {
+		return err
+	}
+	shipped, tools := split(bundled)
+	b.WriteString("\nnpm packages that the dashboard's page is bundled from, or that those name as what they need; the page has their notices.\n\n| package | version | licence |\n|---|---|---|\n")
+	for _, p := range shipped {
+		fmt.Fprintf(b, "| %s | %s | %s |\n", p.name, p.Version, p.License)
+	}
+	*faults = append(*faults, unsuited(shipped)...)
+	b.WriteString("\nnpm packages that bundle the page, by licence; none is shipped.\n")
+	countLicences(b, tools)
+	*faults = append(*faults, unsuited(tools)...)
+	b.WriteString("\nnpm packages of the local stack, by licence; none is shipped.\n")
+	countLicences(b, local)
+	*faults = append(*faults, unsuited(local)...)
+	return nil
 }
 
 // licenceIn is the licence of a module's folder: of its own text, or of that of the module above it.
@@ -86,43 +113,4 @@ func licenceIn(dir string) string {
 		dir = filepath.Dir(dir)
 	}
 	return ""
-}
-
-// excepted are npm packages whose licence has no name of its own, and why they suit.
-var excepted = map[string]string{"http://geraintluff.github.io/tv4/LICENSE.txt": "public domain, or MIT at choice; in the storage emulator alone, which nothing of ours ships"}
-
-// packages counts the npm packages of a lock file by licence: they run the storage emulator and are
-// shipped with nothing.
-func packages(lock string) (text string, faults []string, err error) {
-	body, err := os.ReadFile(lock)
-	if err != nil {
-		return "", nil, fmt.Errorf("reading the npm packages: %w", err)
-	}
-	var l struct {
-		Packages map[string]struct{ License string }
-	}
-	if err := json.Unmarshal(body, &l); err != nil {
-		return "", nil, fmt.Errorf("reading %q: %w", lock, err)
-	}
-	count := map[string]int{}
-	for name, p := range l.Packages {
-		if name == "" {
-			continue
-		}
-		count[p.License]++
-		if !suits[p.License] && excepted[p.License] == "" {
-			faults = append(faults, fmt.Sprintf("npm package %s: licence %q does not suit, or is not known", name, p.License))
-		}
-	}
-	text = "\nnpm packages of the local stack, by licence; none is shipped.\n\n| licence | packages | |\n|---|---|---|\n"
-	var names []string
-	for n := range count {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	for _, n := range names {
-		text += fmt.Sprintf("| %s | %d | %s |\n", n, count[n], excepted[n])
-	}
-	slices.Sort(faults)
-	return text, faults, nil
 }

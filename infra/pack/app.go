@@ -42,6 +42,9 @@ func pack(ctx context.Context, root, out string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if err := pageIsBuilt(root); err != nil {
+		return err
+	}
 	body, err := build(ctx, root)
 	if err != nil {
 		return err
@@ -112,6 +115,15 @@ func executable(files []file) (string, error) {
 		return "", fmt.Errorf("reading host.json: defaultExecutablePath %q: want a file's name without a folder", name)
 	}
 	return name, nil
+}
+
+// pageIsBuilt refuses to make an app whose dashboard would be empty: the handler has whatever is in the
+// folder when it is built.
+func pageIsBuilt(root string) error {
+	if _, err := os.Stat(filepath.Join(root, "functions", "web", "dist", "index.html")); err != nil {
+		return fmt.Errorf("building the handler: the dashboard's page is not built; run make web first: %w", err)
+	}
+	return nil
 }
 
 // build makes the handler: static, for the machines that the Functions host runs on, and without

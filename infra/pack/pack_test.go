@@ -172,6 +172,7 @@ func TestWhatCannotBeAnAppIsRefused(t *testing.T) {
 		"name":               {map[string]string{"host.json": goodHost, "functions/1st/function.json": "{}"}, `"1st"`},
 		"name of the host":   {map[string]string{"host.json": goodHost, "functions/Host/function.json": "{}"}, `"Host"`},
 		"no executable":      {map[string]string{"host.json": "{}", "functions/A/function.json": "{}"}, "defaultExecutablePath"},
+		"page not built":     {map[string]string{"host.json": goodHost, "functions/A/function.json": "{}"}, "run make web first"},
 		"executable by path": {map[string]string{"host.json": strings.Replace(goodHost, "handler\"}", "./handler\"}", 1), "functions/A/function.json": "{}"}, "defaultExecutablePath"},
 	} {
 		t.Run(name, func(t *testing.T) {

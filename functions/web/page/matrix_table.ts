@@ -20,15 +20,14 @@ interface Column {
 /** pairsTable has a row for every pair and a column for every figure; each sorts. */
 export function pairsTable(c: Context, m: Matrix, cells: Cell[], detail: HTMLElement): HTMLElement {
   const columns: Column[] = [
-    { key: "target", name: "to", about: "state", width: 140, text: (x) => x.target, value: (x) => x.target },
+    { key: "target", name: "to", about: "state", width: 134, text: (x) => x.target, value: (x) => x.target },
     ...measuresOf(m.cells).map((measure): Column => ({
       key: measure.key, name: `${measure.name}, ${measure.unit}`, about: measure.about, width: wide(`${measure.name}, ${measure.unit}`), measure, value: measure.value,
       text: (x) => (measure.value(x) === null ? (measure.key === "p99" && x.state !== "measured" ? absent : measure.key === "p50" ? word(x, measure) : x.state === "measured" ? word(x, measure) : absent) : measure.show(measure.value(x)) + (measure.key === "p50" ? marks(x) : "")),
     })),
-    { key: "light", name: "light, ms", about: "distance", width: wide("light, ms"), text: (x) => latency[0]!.show(x.floor), value: (x) => x.floor },
     { key: "distance", name: "distance, km", about: "distance", width: wide("distance, km"), text: (x) => count(x.distance), value: (x) => x.distance },
-    { key: "n", name: "n", about: "n", width: 76, text: (x) => count(x.n), value: (x) => x.n },
-    { key: "age", name: "age", about: "age", width: 92, text: (x) => ago(x.age), value: (x) => x.age },
+    { key: "n", name: "n", about: "n", width: 62, text: (x) => count(x.n), value: (x) => x.n },
+    { key: "age", name: "age", about: "age", width: 78, text: (x) => ago(x.age), value: (x) => x.age },
   ];
   const by = columns.find((k) => k.key === c.view.sort);
   const down = c.view.dir === "down";
@@ -45,8 +44,8 @@ export function pairsTable(c: Context, m: Matrix, cells: Cell[], detail: HTMLEle
   const grid = gridOf({
     label: "Pairs; Enter on a heading sorts by it",
     rows: rows.length,
-    columns: columns.map((k) => k.width),
-    leadWidth: narrow ? 112 : 140,
+    columns: columns.map((k) => k.width + (arrow(k.key) ? 18 : 0)),
+    leadWidth: narrow ? 112 : 134,
     rowHeight: 28,
     headHeight: 36,
     corner: (el) => heading(el, "source", "from"),
@@ -75,8 +74,8 @@ export function pairsTable(c: Context, m: Matrix, cells: Cell[], detail: HTMLEle
   return grid;
 }
 
-/** wide is how much room a heading needs, with the arrow that says that it sorts. */
-const wide = (heading: string): number => Math.max(72, Math.round(heading.length * 7.4) + 54);
+/** wide is how much room a heading needs, with the button of its explanation. */
+const wide = (heading: string): number => Math.round(heading.length * 7.3) + 44;
 
 /** sorted orders by a column; what is absent comes last whichever way. */
 function sorted(cells: Cell[], by: Column | undefined, down: boolean): Cell[] {
