@@ -175,6 +175,7 @@ func TestImportsGoOneWay(t *testing.T) {
 // testsMay lists what the tests of one folder need beside its own imports: the real stores, to
 // hold an interface to them, and the real other end.
 var testsMay = map[string][]string{
+	"functions/web":  {"sweep/reply"},
 	"prober/probe":   {"prober/reflect"},
 	"sweep/answers":  {"sweep/result"},
 	"sweep/dispatch": {"sweep/tables", "sweep/archive", "sweep/dispatch/storetest"},

@@ -193,12 +193,16 @@ export function compare(v: unknown): Head & { pairs: Difference[] } {
 }
 
 export interface Recovery extends Head {
-  throughput: { p5: Figure; p50: Figure; n: Figure };
+  probe: string;
+  bulkProbe: string;
+  throughput: { p5: Figure; p5Low: Figure; p5High: Figure; p50: Figure; n: Figure };
   rpo: Figure;
   sustained: boolean | null;
-  commit: { p50: Figure; p99: Figure };
+  commit: { n: Figure; p50: Figure; p50Low: Figure; p50High: Figure; p99: Figure; p99Low: Figure; p99High: Figure };
   catchUp: Figure;
-  seed: { hour: number; seconds: Figure }[];
+  catchUpLow: Figure;
+  catchUpHigh: Figure;
+  seed: { hour: number; seconds: Figure; fits: boolean | null; n: Figure }[];
   windowLimited: Figure;
   findings: string[];
 }
@@ -209,13 +213,17 @@ export function recovery(v: unknown): Recovery {
   const c = raw(a.commit_cost);
   return {
     ...head(v),
-    throughput: { p5: num(t.p5_bps), p50: num(t.p50_bps), n: num(t.n) },
+    probe: text(a.probe),
+    bulkProbe: text(a.throughput_probe),
+    throughput: { p5: num(t.p5_bps), p5Low: num(t.p5_low_bps), p5High: num(t.p5_high_bps), p50: num(t.p50_bps), n: num(t.n) },
     rpo: num(a.rpo_s),
     sustained: typeof a.sustained === "boolean" ? a.sustained : null,
-    commit: { p50: num(c.p50_us), p99: num(c.p99_us) },
+    commit: { n: num(c.n), p50: num(c.p50_us), p50Low: num(c.p50_low_us), p50High: num(c.p50_high_us), p99: num(c.p99_us), p99Low: num(c.p99_low_us), p99High: num(c.p99_high_us) },
     catchUp: num(a.catch_up_s),
-    seed: list(a.seed).map((each) => ({ hour: num(raw(each).start_hour) ?? -1, seconds: num(raw(each).seconds) })).filter((s) => s.hour >= 0 && s.hour < 24),
+    catchUpLow: num(a.catch_up_low_s),
+    catchUpHigh: num(a.catch_up_high_s),
+    seed: list(a.seed).map(raw).map((s) => ({ hour: num(s.start_hour) ?? -1, seconds: num(s.seconds), fits: typeof s.fits === "boolean" ? s.fits : null, n: num(s.n) })).filter((s) => s.hour >= 0 && s.hour < 24),
     windowLimited: num(a.window_limited_bps),
-    findings: list(a.findings).map((f) => text(f) || text(raw(f).text) || text(raw(f).message)).filter((f) => f !== ""),
+    findings: list(a.findings).map((f) => text(raw(f).text)).filter((f) => f !== ""),
   };
 }

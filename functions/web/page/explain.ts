@@ -89,8 +89,8 @@ export const explanations: Record<string, Explanation> = {
   },
   baseline: {
     title: "Baseline",
-    what: "The least hourly minimum of the last 28 days, begun anew at every change point: what the path takes when nothing waits in queues.",
-    trust: "In the first days, and after a change point, it can only fall: it needs a few nights to settle.",
+    what: "The least hourly minimum of the last 28 days, begun anew where the route changes: what the path takes when nothing waits in queues.",
+    trust: "In the first hours of a history, and after a change of route, it rests on little and is too high rather than too low.",
     source: "Rolling minimum of column min_us of the hours.",
   },
   excess_hours: {
@@ -101,15 +101,15 @@ export const explanations: Record<string, Explanation> = {
   },
   changes: {
     title: "Change points",
-    what: "Hours at which the level of the series changed for good, with the medians before and after. rerouted: the floor itself moved. congestion: the slow end moved and the floor did not. step: the level moved otherwise.",
+    what: "Hours at which the level of the series changed for good, with the medians before and after. rerouted: the least round trips moved, so it is another road. congestion: the medians moved and the floor stayed, so it is queues. step: the least round trips are not known.",
     trust: "A change is shown when chance would make it in fewer than one of a million cases (p < 10⁻⁶) and it is at least 0.5 ms and 1 %. The newest hours need some more data before a change in them can be told.",
     source: "E-divisive with windows and t-test (Matteson & James 2014; Hunter 2023), on hourly medians without their daily course and on hourly minima.",
   },
   trend: {
     title: "Trend",
-    what: "How much the round trip rises or falls a day, as the median of all slopes between two hours (Theil–Sen), with its 95 % range.",
-    trust: "Trust it when p is small and the range does not hold 0. p is Mann–Kendall's with Hamed and Rao's variance, which knows that an hour resembles the one before it. A step looks like a trend: look at the change points first.",
-    source: "Hourly medians of the time shown.",
+    what: "How much the round trip rises or falls a day, as the median of the slopes between the medians of any two days (Theil–Sen), with its 95 % range.",
+    trust: "Trust it when p is small and the range does not hold 0. p is Mann–Kendall's with Hamed and Rao's variance, which knows that a day resembles the one before it. A step looks like a trend: look at the change points first, and read the slope before the p.",
+    source: "The days' medians of the time shown; docs/statistics.md, Trend.",
   },
   diurnal: {
     title: "Daily rhythm",
@@ -120,7 +120,7 @@ export const explanations: Record<string, Explanation> = {
   profile: {
     title: "Hour profile",
     what: "What each hour of the day is usually like: the median of the hourly medians in the line, the middle half of them in the band.",
-    trust: "n is how many days an hour rests on; the band is drawn from four on. Days on which clocks change have 23 or 25 hours, and are counted right in local time.",
+    trust: "n is how many days an hour rests on; the band needs four. A week makes it mean something. Days on which clocks change have 23 or 25 hours, and are counted right in local time.",
     source: "Hourly medians of the time shown, by hour in UTC or in the time zone of either region (IANA).",
   },
   heatmap: {
@@ -144,14 +144,20 @@ export const explanations: Record<string, Explanation> = {
   recovery: {
     title: "Recovery calculator",
     what: "What the pair means for disaster recovery, for a rate of change, an amount of data, a window for copying and an outage of so long.",
-    trust: "It reckons with the throughput that was reached in 95 of 100 runs (p5), from the probes' machines: your replication may reach less. One connection is limited by its window as well.",
-    source: "Throughput runs and latency runs of the pair; recovery arithmetic in docs/statistics.md.",
+    trust: "It reckons with the throughput that 95 of 100 measured hours reach (p5), with what the probes' machines can, beside whatever else is on the line: your replication may reach less.",
+    source: "Hours of the throughput probe and of a latency probe over 28 days; docs/recovery.md.",
+  },
+  line: {
+    title: "What the line carries, p5",
+    what: "The throughput to the target that 95 of 100 measured hours reach; an hour counts with the median of its runs.",
+    trust: "It is given from 20 hours on, and is then the least of them; the range beside it needs more. A machine's own cap is measured as the line's.",
+    source: "Hours of the throughput probe over 28 days: the 5 % quantile by nearest rank, its range by order statistics.",
   },
   rpo: {
     title: "Sustained, and what would be lost",
-    what: "Whether the line carries the changes as fast as they come, and how many seconds of changes would be lost if the source failed now.",
-    trust: "Sustained means: p5 of the throughput is above the rate of change. Otherwise the copy falls further behind for as long as the changes go on.",
-    source: "p5 of throughput to the target; rate of change as entered.",
+    what: "Whether the line carries the changes as fast as they come in 95 of 100 measured hours, and how old the oldest change is, at worst in a usual day, that the other side does not have yet: that much would be lost.",
+    trust: "It needs 20 measured hours. Sustained: one round trip at p99. Not sustained: what waits at the worst hour of a usual day; “–” when it grows for ever. A product's own queues come on top: this is what the network allows.",
+    source: "p5 of the hours' throughput, p99 of the round trips, rate of change as entered; docs/recovery.md.",
   },
   commit: {
     title: "Cost of a synchronous commit",
@@ -162,20 +168,20 @@ export const explanations: Record<string, Explanation> = {
   catch_up: {
     title: "Catching up after the outage",
     what: "How long until the copy is level again after an outage: what gathered meanwhile, sent with what the line carries beyond the ongoing changes.",
-    trust: "“–” when the line does not carry more than the changes: then it never catches up.",
+    trust: "“–” when the line does not carry more than the changes: then it never catches up. The range is that of p5.",
     source: "p5 of throughput to the target, rate of change and outage as entered.",
   },
   seed: {
     title: "Time for the first copy",
     what: "How long it takes to copy all the data once, by the hour (UTC) at which it begins: some hours of the day carry less.",
-    trust: "It uses the usual throughput of each hour of the day; hours that were never measured make it absent.",
+    trust: "It uses the median throughput of each hour of the day; an hour of the day that was never measured makes it absent. Changes made meanwhile are not in it.",
     source: "Throughput by hour of the day; size as entered.",
   },
   window_limit: {
     title: "Ceiling of one connection",
     what: "One TCP connection cannot carry more than its window each round trip: window ÷ round trip.",
     trust: "More connections, or a larger window, raise it.",
-    source: "Window of the throughput probe ÷ median round trip.",
+    source: "3 MiB, half of Linux's largest receive buffer, ÷ median round trip.",
   },
   coverage_hours: {
     title: "Hours with data",

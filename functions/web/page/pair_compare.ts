@@ -8,20 +8,24 @@ import { count, signed, tick } from "./format.ts";
 import type { Pair } from "./pair_page.ts";
 import { choice, later, note, section } from "./parts.ts";
 
+const longest = ["90d", "365d"];
+
 /** compareSection is by how much this path takes longer than another. */
 export function compareSection(c: Context, pair: Pair): HTMLElement {
   const paths = (c.overview.probes.find((p) => p.name === pair.probe)?.paths ?? []).filter((p) => p !== pair.path);
   if (paths.length === 0) return section("Path difference", "compare", note("This probe has one path alone: there is nothing to compare."));
   const other = paths.includes(c.view.other) ? c.view.other : paths[0]!;
+  // A row a run is read for it: the function looks back 31 days at the most.
+  const since = longest.includes(pair.since) ? "28d" : pair.since;
   const place = later(h("div", { class: "place", id: "compare" }), async () => {
-    const answer = readCompare(await ask("compare", { paths: `${pair.path},${other}`, source: pair.source, target: pair.target, probe: pair.probe, since: pair.since }));
+    const answer = readCompare(await ask("compare", { paths: `${pair.path},${other}`, source: pair.source, target: pair.target, probe: pair.probe, since }));
     const found = answer.pairs.find((p) => p.source === pair.source && p.target === pair.target);
-    return found ? difference(found, pair.path, other) : [note("No slot of this time has runs over both paths.")];
+    return found ? difference(found, pair.path, other, since) : [note("No slot of this time has runs over both paths.")];
   });
   return section("Path difference", "compare", choice("other", `${pair.path} less`, paths.map((p) => [p, p]), other, (o) => c.go({ other: o })), place);
 }
 
-function difference(d: Difference, path: string, other: string): Child[] {
+function difference(d: Difference, path: string, other: string, since: string): Child[] {
   const [value, low, high, unit, by] = d.us !== null ? [d.us, d.usLow, d.usHigh, "ms", 1000] : [d.bps, d.bpsLow, d.bpsHigh, "Mbit/s", 1e6];
   if (value === null) return [note("No slot of this time has runs over both paths.")];
   const [v, l, u] = [value / by, low === null ? null : low / by, high === null ? null : high / by];
@@ -30,7 +34,7 @@ function difference(d: Difference, path: string, other: string): Child[] {
   return [
     h("p", { class: "headline" }, h("b", {}, `${signed(v)} ${unit}`), l === null || u === null ? " (too few slots for a range)" : ` 95 %: ${signed(l)} to ${signed(u)} ${unit}`),
     l !== null && u !== null && interval(v, l, u, unit),
-    h("p", { class: "caption" }, `${verdict} n ${count(d.n)} slots over both`, d.onlyA || d.onlyB ? `; ${count(d.onlyA)} over ${path} alone and ${count(d.onlyB)} over ${other} alone are left out.` : "."),
+    h("p", { class: "caption" }, `${verdict} The last ${since}; n ${count(d.n)} slots over both`, d.onlyA || d.onlyB ? `; ${count(d.onlyA)} over ${path} alone and ${count(d.onlyB)} over ${other} alone are left out.` : "."),
   ];
 }
 

@@ -5,7 +5,7 @@ import type { Context } from "./context.ts";
 import { dataTable } from "./data_table.ts";
 import { h, type Child } from "./dom.ts";
 import { fitted, svg } from "./fitted.ts";
-import { clock, count, rate, seconds, tick, withMs } from "./format.ts";
+import { clock, count, range, rate, seconds, tick, withMs } from "./format.ts";
 import type { Pair } from "./pair_page.ts";
 import { figure, later, restsOn, section } from "./parts.ts";
 
@@ -39,20 +39,23 @@ function answer(r: Recovery): Child[] {
     h(
       "dl",
       { class: "figures" },
-      figure("sustained", "rpo", sustained, r.rpo === null ? "" : `at worst ${seconds(r.rpo)} of changes lost`),
-      figure("throughput p5", "throughput", rate(r.throughput.p5), `p50 ${rate(r.throughput.p50)}, n ${count(r.throughput.n)}`),
-      figure("a commit waits", "commit", withMs(r.commit.p50), `p99 ${withMs(r.commit.p99)}`),
-      figure("catching up", "catch_up", seconds(r.catchUp), "after the outage"),
+      figure("sustained", "rpo", sustained, r.rpo === null ? "" : `at worst the last ${seconds(r.rpo)} of changes lost`),
+      figure("throughput p5", "line", rate(r.throughput.p5), beside(range(r.throughput.p5Low, r.throughput.p5High, rate), `p50 ${rate(r.throughput.p50)}, n ${count(r.throughput.n)} hours`)),
+      figure("a commit waits", "commit", withMs(r.commit.p50), beside(range(r.commit.p50Low, r.commit.p50High, withMs), `p99 ${withMs(r.commit.p99)}, n ${count(r.commit.n)}`)),
+      figure("catching up", "catch_up", seconds(r.catchUp), beside(range(r.catchUpLow, r.catchUpHigh, seconds), "after the outage")),
       figure("one connection", "window_limit", rate(r.windowLimited), "at the most, by its window"),
     ),
     r.findings.length > 0 && h("ul", { class: "findings" }, ...r.findings.map((f) => h("li", {}, f))),
     seed(r),
+    h("p", { class: "caption" }, `Round trips of probe ${r.probe || "–"}, throughput of probe ${r.bulkProbe || "–"}, over 28 days.`),
     restsOn(r),
   ];
 }
 
+const beside = (interval: string, rest: string): string => (interval ? `95 %: ${interval}; ${rest}` : rest);
+
 function seed(r: Recovery): HTMLElement | null {
-  const known = r.seed.filter((s): s is { hour: number; seconds: number } => s.seconds !== null);
+  const known = r.seed.filter((s): s is typeof s & { seconds: number } => s.seconds !== null);
   if (known.length === 0) return null;
   const chart = fitted((width) =>
     svg(
@@ -61,12 +64,13 @@ function seed(r: Recovery): HTMLElement | null {
         x: { type: "band", domain: Array.from({ length: 24 }, (_, i) => i), tickFormat: (i: number) => (width < 500 && i % 3 ? "" : String(i)), label: null },
         y: { grid: true, label: "hours", labelArrow: "none", zero: true, tickFormat: tick },
         marks: [
-          Plot.barY(known, { x: "hour", y: (s) => s.seconds / 3600, fill: "var(--strong)", fillOpacity: 0.6, title: (s) => `${clock(s.hour)} UTC: ${seconds(s.seconds)}` }),
+          Plot.barY(known, { x: "hour", y: (s) => s.seconds / 3600, fill: (s) => (s.fits === false ? "var(--warm)" : "var(--strong)"), fillOpacity: 0.6, title: (s) => `${clock(s.hour)} UTC: ${seconds(s.seconds)}` }),
+          Plot.text(known.filter((s) => s.fits === false), { x: "hour", y: (s) => s.seconds / 3600, text: () => "✕", dy: -7, fill: "var(--warm)" }),
           Plot.ruleY([0], { stroke: "var(--soft)" }),
         ],
         ariaLabel: "Time for the first copy by the hour at which it begins",
       }),
     ),
   );
-  return section("Time for the first copy", "seed", chart, h("p", { class: "caption" }, "Hours that it takes, by the hour (UTC) at which it begins. The axis begins at zero."), dataTable("As a table", ["beginning at", "takes"], () => r.seed.map((s) => [`${clock(s.hour)} UTC`, seconds(s.seconds)])));
+  return section("Time for the first copy", "seed", chart, h("p", { class: "caption" }, "Hours that it takes, by the hour (UTC) at which it begins. Orange with ✕: longer than the window. The axis begins at zero."), dataTable("As a table", ["beginning at", "takes", "within the window", "measured hours"], () => r.seed.map((s) => [`${clock(s.hour)} UTC`, seconds(s.seconds), s.fits === null ? "–" : s.fits ? "yes" : "no", count(s.n)])));
 }

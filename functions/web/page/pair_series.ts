@@ -52,7 +52,7 @@ export function seriesChart(c: Context, t: Trend): HTMLElement {
   );
 }
 
-const kinds: Record<string, string> = { rerouted: "rerouted: the floor moved", congestion: "congestion: the floor stayed", step: "step" };
+const kinds: Record<string, string> = { rerouted: "rerouted: the floor moved", congestion: "congestion: the floor stayed", step: "step: the floor is not known" };
 
 /** changesTable lists change points, newest first. */
 export function changesTable(changes: Change[]): HTMLElement {
