@@ -41,7 +41,9 @@ terminal that is too narrow for numbers a cell is a shade, from the smallest to 
 			if err != nil {
 				return err
 			}
-			found, err := answers.ReadHeatmap(ctx, st.tables, c, q, answers.Clock(clock), now)
+			from, told := f.hours(s, st)
+			defer told()
+			found, err := answers.ReadHeatmap(ctx, from, c, q, answers.Clock(clock), now)
 			if errors.Is(err, answers.ErrNoClock) {
 				return usage("ask for --zone utc", "--zone: %w", err)
 			}

@@ -16,7 +16,7 @@ type heatmapView struct{ object *reply.Heatmap }
 var weekdays = [...]string{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"}
 
 func (v heatmapView) answer() answer {
-	return answer{object: v.object, records: v.object.Cells, text: v.text, drawing: v.draw}
+	return answer{object: v.object, records: v.object.Cells, text: v.text, drawing: v.draw, simulated: v.object.Simulated}
 }
 
 func (v heatmapView) cell(day, hour int) *reply.HeatmapCell { return &v.object.Cells[24*day+hour] }

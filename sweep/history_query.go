@@ -15,7 +15,10 @@ import (
 )
 
 // seriesFlags say which series of a pair is meant, and over what time.
-type seriesFlags struct{ path, probe, since, until string }
+type seriesFlags struct {
+	path, probe, since, until string
+	lake                      bool
+}
 
 func (f *seriesFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
@@ -23,9 +26,22 @@ func (f *seriesFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.probe, "probe", "", "of this probe (default: the first that the configuration has for the pair); those of foreign documents begin with ext.")
 	flags.StringVar(&f.since, "since", "28d", "how far back: a duration such as 24h, 28d, or a time")
 	flags.StringVar(&f.until, "until", "", "before this time (default: now)")
+	flags.BoolVar(&f.lake, "lake", false, "from the samples in the lake, in the place of the hours that rollup made")
 	completeFlag(cmd, "path", localPaths)
 	completeFlag(cmd, "probe", localProbes)
 	noFiles(cmd, "since", "until")
+}
+
+// hours is where the hours come from, and what is to be said of it after the answer.
+func (f *seriesFlags) hours(s *session, st *stores) (from answers.HourRows, told func()) {
+	if !f.lake {
+		return st.tables, func() {}
+	}
+	lake := &answers.LakeHours{From: st.archive}
+	return lake, func() {
+		r := &lake.Read
+		s.warn("read %s of %s bytes of %s: %s of %s row groups", count(r.Read), count(r.Size), plural(r.Files, "lake file", "lake files"), count(r.Groups), count(r.Of))
+	}
 }
 
 // completePair offers the probers for the first argument, and the targets for the second.

@@ -29,10 +29,15 @@ func newTrend(s *session) *cobra.Command {
 Baseline is the least round trip of the trailing 28 days since the last reroute, and excess the
 median less that. An hour of fewer than 20 round trips has no median. Hours without data are left out of
 everything, and are gaps in the drawing. Hours are rolled up once an hour: the newest one is told. csv has a row
-an hour, svg draws them, json has all of it.`,
+an hour, svg draws them, json has all of it.
+
+--lake takes the samples of the lake in the place of the hours: what it says is exact, and independent of what was
+rolled up. Of each day's file only the pair's row groups are read; standard error says how many bytes that
+were. The lake has no loss and no throughput, and not today.`,
 		Example: `  sweep trend westeurope eastus
   sweep trend westeurope eastus --path public --probe tcp-64 --since 90d
-  sweep trend westeurope eastus --since 365d --format svg > trend.svg`,
+  sweep trend westeurope eastus --since 365d --format svg > trend.svg
+  sweep trend westeurope eastus --since 90d --lake --timeout 5m`,
 		Args:              pairArgs,
 		ValidArgsFunction: completePair,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,7 +52,9 @@ an hour, svg draws them, json has all of it.`,
 			if err != nil {
 				return err
 			}
-			found, err := answers.ReadTrend(ctx, st.tables, c, q, now)
+			from, told := f.hours(s, st)
+			defer told()
+			found, err := answers.ReadTrend(ctx, from, c, q, now)
 			if err != nil {
 				return unreachable(err)
 			}

@@ -17,7 +17,7 @@ type trendView struct {
 }
 
 func (v trendView) answer() answer {
-	return answer{object: v.object, records: v.object.Hours, text: v.text, drawing: v.draw}
+	return answer{object: v.object, records: v.object.Hours, text: v.text, drawing: v.draw, simulated: v.object.Simulated}
 }
 
 func (v trendView) text(w *bytes.Buffer, st style) {

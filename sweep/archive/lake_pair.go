@@ -24,6 +24,8 @@ type LakeTrips struct {
 	Of     int         // row groups that the file has
 	Size   int64       // bytes of the file
 	Read   int64       // bytes of it that were read
+	// Simulated says that nobody measured some of the file: a model made it up.
+	Simulated bool
 }
 
 // LakeFiles lists the lake files of one source and probe, of the days from since to before until, newest first.
@@ -76,6 +78,7 @@ func readTrips(size int64, target, path string, read func(at, n int64) ([]byte, 
 	if err != nil {
 		return t, err
 	}
+	t.Simulated = f.Simulated
 	leaves := map[string]int{}
 	for _, name := range tripColumns {
 		leaf, ok := f.file.Schema().Lookup(name)
