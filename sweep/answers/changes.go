@@ -140,3 +140,10 @@ func changesOfSeries(ctx context.Context, from HourRows, is wire.Series, q *Chan
 	}
 	return out, nil
 }
+
+// Join adds the page that follows.
+func (p *ChangesPage) Join(next *ChangesPage) {
+	p.Changes = append(p.Changes, next.Changes...)
+	p.Series, p.Short, p.Next = p.Series+next.Series, p.Short+next.Short, next.Next
+	p.Rests.join(next.Rests)
+}

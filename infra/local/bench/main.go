@@ -85,6 +85,7 @@ var groups = []group{
 	{"convert", "documents and other tools' results into rows, and XML into JSON, beside mxj, encoding/xml and encoding/json", (*bench).convert},
 	{"compact", "a source's day of fifty million samples into the lake: rows a second, memory, and what DuckDB reads in it", (*bench).compact},
 	{"trend", "the statistics over a year of one pair's hours: processor time", (*bench).trend},
+	{"history", "the trend of a pair over a year of hours and the matrix of sixty probers: our processor time, apart from the storage emulator's", (*bench).history},
 	{"flood", "a measurement beside a reflector under attack", (*bench).flood},
 }
 
