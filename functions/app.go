@@ -131,7 +131,7 @@ func (a *app) handler() *host.Mux {
 	m.Trigger("Compact", a.compact)
 	m.HTTP("Results", resultsPath, min(a.settings.Timeout, httpTimeout), http.HandlerFunc(a.results))
 	m.HTTPBelow("Query", queryPath, min(a.settings.Timeout, httpTimeout), a.questions)
-	m.HTTPBelow("Dashboard", dashboardPath, min(a.settings.Timeout, httpTimeout), dashboard{a.pages})
+	m.HTTPBelow("Dashboard", dashboardPath, min(a.settings.Timeout, httpTimeout), newDashboard(a.pages))
 	return m
 }
 

@@ -12,9 +12,11 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"isochrone/functions/host"
+	"isochrone/functions/questions"
 	"isochrone/functions/web"
 )
 
@@ -27,7 +29,13 @@ var hashed = regexp.MustCompile(`[.-][0-9A-Za-z_-]{8,}\.[a-z0-9]+$`)
 // dashboard serves GET /api/dashboard and its files. It holds no data and knows no key: whoever sees it still needs
 // Query's key to see anything on it. What part of it is shown stands in the URL's fragment, so that there are no
 // other paths than its files'.
-type dashboard struct{ files fs.FS }
+type dashboard struct {
+	files fs.FS
+	// packed are files as gzip by name: they are few, and never change.
+	packed *sync.Map
+}
+
+func newDashboard(files fs.FS) dashboard { return dashboard{files, &sync.Map{}} }
 
 func (d dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
@@ -59,9 +67,28 @@ func (d dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.Set("Cache-Control", "no-cache"); name != index && hashed.MatchString(name) {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
+	h.Set("Vary", "Accept-Encoding")
+	if questions.Packs(r, len(body)) {
+		if body, err = d.pack(name, body); err != nil {
+			d.refuse(w, http.StatusInternalServerError, "the file could not be packed", "ask without Accept-Encoding")
+			return
+		}
+		h.Set("Content-Encoding", "gzip")
+	}
 	sum := sha256.Sum256(body)
 	h.Set("ETag", `"`+base64.RawURLEncoding.EncodeToString(sum[:])+`"`)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body)) // ranges and If-None-Match are its business
+}
+
+func (d dashboard) pack(name string, body []byte) ([]byte, error) {
+	if was, ok := d.packed.Load(name); ok {
+		return was.([]byte), nil
+	}
+	packed, err := questions.Pack(body)
+	if err == nil {
+		d.packed.Store(name, packed)
+	}
+	return packed, err
 }
 
 // contentTypeOf does not ask the system, whose table may say anything.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"compress/gzip"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -93,6 +95,25 @@ func TestAnAppWithoutItsPageSaysHowItIsBuilt(t *testing.T) {
 	a.pages = web.Files() // as it is in this checkout, built or not
 	if w := request(a, http.MethodGet, "/api/dashboard", ""); w.Code != http.StatusOK && w.Code != http.StatusServiceUnavailable {
 		t.Errorf("the app's own: %d: %s", w.Code, w.Body)
+	}
+}
+
+func TestTheDashboardsFilesArePackedWhereThatIsAccepted(t *testing.T) {
+	a := withPages(t)
+	script := strings.Repeat("let a = 1\n", 1000)
+	a.pages.(fstest.MapFS)["app-1a2B3c4D.js"] = &fstest.MapFile{Data: []byte(script)}
+	plain := request(a, http.MethodGet, "/api/dashboard/app-1a2B3c4D.js", "")
+	packed := request(a, http.MethodGet, "/api/dashboard/app-1a2B3c4D.js", "", "Accept-Encoding", "gzip, br")
+	z, err := gzip.NewReader(packed.Body)
+	if err != nil {
+		t.Fatalf("%v: %v", packed.Header(), err)
+	}
+	body, err := io.ReadAll(z)
+	if err != nil || string(body) != script || plain.Body.String() != script {
+		t.Errorf("packed %d bytes (%v), plain %d, want %d", len(body), err, plain.Body.Len(), len(script))
+	}
+	if p, q := packed.Header(), plain.Header(); p.Get("Content-Encoding") != "gzip" || p.Get("Vary") != "Accept-Encoding" || q.Get("Content-Encoding") != "" || q.Get("Vary") != "Accept-Encoding" || p.Get("ETag") == q.Get("ETag") {
+		t.Errorf("headers packed %v, plain %v", p, q)
 	}
 }
 

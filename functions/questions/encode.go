@@ -97,12 +97,10 @@ func sendFailure(w http.ResponseWriter, r *http.Request, p *refusal) {
 func write(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
-	if len(body) >= worthwhile && acceptsGzip(r.Header.Values("Accept-Encoding")) {
-		var packed bytes.Buffer
-		z, _ := gzip.NewWriterLevel(&packed, gzip.BestSpeed) // the level exists
-		if _, err := z.Write(body); err == nil && z.Close() == nil {
+	if Packs(r, len(body)) {
+		if packed, err := Pack(body); err == nil {
 			h.Set("Content-Encoding", "gzip")
-			body = packed.Bytes()
+			body = packed
 		}
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
@@ -110,6 +108,27 @@ func write(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body) // a caller that has gone learns nothing more
 	}
+}
+
+// Packs says whether a body of so many bytes goes out as gzip: the caller accepts it, and it is worth while.
+func Packs(r *http.Request, bytes int) bool {
+	return bytes >= worthwhile && acceptsGzip(r.Header.Values("Accept-Encoding"))
+}
+
+// Pack is a body as gzip, quickly rather than small.
+func Pack(body []byte) ([]byte, error) {
+	var packed bytes.Buffer
+	z, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
+	if err == nil {
+		_, err = z.Write(body)
+	}
+	if err == nil {
+		err = z.Close()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("packing %d bytes: %w", len(body), err)
+	}
+	return packed.Bytes(), nil
 }
 
 // matches compares entity tags weakly (RFC 9110, section 13.1.2).
