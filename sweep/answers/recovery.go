@@ -217,8 +217,8 @@ func (r *Recovery) Findings() (out []Finding) {
 	if r.Ceiling != nil && r.Low != nil && *r.Ceiling < r.Query.ChangeBPS {
 		say("window_limited", "one connection with this TCP window carries less than the changes, whatever the line does: use several, or a larger window")
 	}
-	if r.Latency.Behind || r.Line.Behind {
-		say("behind", "the newest hours are not there: they were not measured, or are not rolled up yet")
+	if r.Latency.Behind { // throughput may be measured once a day
+		say("behind", "the newest hours of round trips are not there: they were not measured, or are not rolled up yet")
 	}
 	return out
 }
