@@ -256,6 +256,31 @@ func TestNoMoreQuestionsAreAnsweredAtOnceThanThereIsRoomFor(t *testing.T) {
 	}
 }
 
+func TestAQuestionThatTakesTooLongEnds(t *testing.T) {
+	f := filled()
+	f.block = make(chan struct{}) // for ever
+	s := serve(t, f)
+	s.h.timeout = 30 * time.Millisecond
+	w := s.get("matrix")
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "longer than 30ms") {
+		t.Errorf("answered %d: %s", w.Code, w.Body)
+	}
+	if len(s.h.places) != 0 {
+		t.Error("its place is not free again")
+	}
+}
+
+// A tool's own probe is in no configuration.
+func TestForeignProbesAreAskedForByTheirNames(t *testing.T) {
+	s := serve(t, filled())
+	for query, status := range map[string]int{"trend?source=westeurope&target=eastus&probe=ext.iperf3&path=public": 200, "trend?source=westeurope&target=eastus&probe=ext.iperf3": 400,
+		"trend?source=mars&target=eastus&probe=ext.iperf3&path=public": 404, "trend?source=westeurope&target=eastus&probe=ext.&path=public": 400, "matrix?probe=ext.iperf3": 404} {
+		if w := s.get(query); w.Code != status {
+			t.Errorf("%s: answered %d, want %d: %s", query, w.Code, status, w.Body)
+		}
+	}
+}
+
 func TestPagesMakeUpTheWhole(t *testing.T) {
 	f := filled()
 	f.runs = nil
