@@ -145,5 +145,5 @@ func changesOfSeries(ctx context.Context, from HourRows, is wire.Series, q *Chan
 func (p *ChangesPage) Join(next *ChangesPage) {
 	p.Changes = append(p.Changes, next.Changes...)
 	p.Series, p.Short, p.Next = p.Series+next.Series, p.Short+next.Short, next.Next
-	p.Rests.join(next.Rests)
+	p.Rests.join(&next.Rests)
 }

@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"isochrone/sweep/trend"
 )
 
@@ -44,7 +42,7 @@ func (b *bench) trend(ctx context.Context) error {
 			{"deviation", func() { trend.Deviations(p50, 0.5) }},
 			{"coverage", func() { trend.KnownHours(p50, p50[0].Time, p50[len(p50)-1].Time) }},
 		} {
-			ms, measureErr := processorTime(f.run)
+			ms, measureErr := timeOf(f.run)
 			if measureErr != nil {
 				return measureErr
 			}
@@ -60,17 +58,15 @@ func (b *bench) trend(ctx context.Context) error {
 	return nil
 }
 
-// processorTime is how many milliseconds of this process's time something takes, its collector's included.
-func processorTime(run func()) (ms float64, err error) {
-	var before, after unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &before); err != nil {
-		return 0, fmt.Errorf("reading this process's time: %w", err)
+// timeOf is how many milliseconds of this process's time something takes, its collector's included.
+func timeOf(run func()) (ms float64, err error) {
+	before, err := processorTime()
+	if err != nil {
+		return 0, err
 	}
 	run()
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &after); err != nil {
-		return 0, fmt.Errorf("reading this process's time: %w", err)
-	}
-	return float64(after.Utime.Nano()+after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano()) / 1e6, nil
+	after, err := processorTime()
+	return float64(after-before) / 1e6, err
 }
 
 // pairYear is the hourly p50 and minimum of a made-up pair, in milliseconds.
