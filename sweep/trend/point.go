@@ -8,7 +8,7 @@ import (
 
 // Point is a value of a moment: of an hour, the time is that at which it begins. Slices of points are in
 // the order of their times, each time once. An hour without data is not in the slice; a value that is no
-// finite number counts as no data in every function of this package, and is skipped.
+// finite number counts as no data in every function that takes points, and is skipped.
 type Point struct {
 	Time  time.Time
 	Value float64
