@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -112,6 +113,7 @@ func (l local) run(ctx context.Context) int {
 		Stored:         l.fill(began),
 		SweepSchedule:  "0 * * * * *",
 		IngestSchedule: "*/5 * * * * *",
+		RollupSchedule: "30 * * * * *", // the dashboard of a stack that has just begun has hours to show
 		Poll:           time.Second,
 		Heartbeat:      5 * time.Second,
 		Log:            slog.New(slog.NewJSONHandler(hostLog, nil)),
@@ -275,12 +277,20 @@ func (l local) summary(ctx context.Context, s *stack.Stack, o stack.Outcome, dir
 	l.say("    . .local/env")
 	l.say("    bin/sweep runs --source westeurope --since 1h")
 	l.say("    bin/sweep status")
+	l.say("\nThe dashboard, with the key of the function Query behind the #:\n")
+	l.say("    %s", dashboardURL(s))
 	if s.WAN != nil {
 		l.say("\nWhat the emulated network did to the packets of each link:\n")
 		l.say("    curl -sS --abstract-unix-socket %s http://wan/links", strings.TrimPrefix(s.WAN.Socket, "@"))
 	}
 	l.say("\nLogs and data are in %s while it runs.", dir)
 	return nil
+}
+
+// dashboardURL is where a browser finds the page. What stands behind the # never leaves the browser: the page sends the
+// key with its questions.
+func dashboardURL(s *stack.Stack) string {
+	return s.Host.URL() + "/api/dashboard#code=" + url.QueryEscape(s.Host.FunctionKey("Query"))
 }
 
 // writeEnv leaves the settings of this stack where the README says. A second stack takes the
