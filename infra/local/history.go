@@ -34,7 +34,7 @@ func (h *history) Set(text string) error {
 
 // patience is how long filling the storage may take: some twenty seconds a week where nobody else
 // uses the machine.
-func (h history) patience() time.Duration { return time.Duration(h) * 2 * time.Minute }
+func (h history) patience() time.Duration { return time.Duration(h) * 5 * time.Minute }
 
 // historyEnvironment is the environment of a stack with history, so that its name says on every page that not
 // all of it was measured.
@@ -63,7 +63,11 @@ func (l local) fill(began time.Time) func(context.Context, *stack.Stack) error {
 		cmd := exec.CommandContext(ctx, filepath.Join(l.root, "bin", "sweep"), args...)
 		cmd.Env = append(slices.Clone(l.environ), l.settings(s)...)
 		cmd.Stdout, cmd.Stderr = l.stdout, l.stderr
-		if err := cmd.Run(); err != nil {
+		err := cmd.Run()
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			err = fmt.Errorf("it was not over in %s: this machine has too much else to do, or ask for fewer weeks", l.history.patience())
+		}
+		if err != nil {
 			return fmt.Errorf("filling the storage with history: %w", err)
 		}
 		return nil
