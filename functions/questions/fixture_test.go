@@ -174,14 +174,14 @@ func filled() *stores {
 
 // server is the handler behind the same Mux as in the app.
 type server struct {
-	t      *testing.T
+	t      testing.TB
 	mux    *host.Mux
 	stores *stores
 	now    *time.Time
 	h      *Handler
 }
 
-func serve(t *testing.T, s *stores) *server {
+func serve(t testing.TB, s *stores) *server {
 	t.Helper()
 	now := noon
 	of := &server{t: t, stores: s, now: &now}

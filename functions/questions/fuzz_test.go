@@ -39,8 +39,8 @@ func FuzzQuestion(f *testing.F) {
 	for _, s := range querySeeds() {
 		f.Add(s[0], s[1])
 	}
+	s := serve(f, filled())
 	f.Fuzz(func(t *testing.T, question, query string) {
-		s := serve(t, filled())
 		r := httptest.NewRequest(http.MethodGet, "/api/query/x", nil)
 		r.URL.Path, r.URL.RawQuery = "/api/query/"+question, query
 		w := httptest.NewRecorder()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"isochrone/functions/host"
@@ -33,7 +34,7 @@ type Handler struct {
 	timeout     time.Duration
 	open        func(ctx context.Context) (Rows, Blobs, error)
 	questions   []question
-	described   []byte
+	described   func() []byte // made when it is first asked for: the app's start does not wait for it
 	places      chan struct{} // as many as are answered at once
 }
 
@@ -41,7 +42,7 @@ type Handler struct {
 // of one question.
 func New(environment string, timeout time.Duration, now func() time.Time, open func(ctx context.Context) (Rows, Blobs, error)) *Handler {
 	h := &Handler{environment: environment, now: now, timeout: timeout, open: open, questions: table(), places: make(chan struct{}, MaxAtOnce)}
-	h.described = describe(h.questions)
+	h.described = sync.OnceValue(func() []byte { return describe(h.questions) })
 	return h
 }
 
@@ -55,7 +56,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, r, name, &refusal{http.StatusMethodNotAllowed, []fault{{"", "questions are asked by GET alone", "send GET"}}})
 		return
 	case name == description:
-		send(w, r, h.described, tagOf(h.described))
+		body := h.described()
+		send(w, r, body, tagOf(body))
 		return
 	}
 	begun := time.Now()
