@@ -119,20 +119,22 @@ fmt: ## format the Go sources
 	gofmt -w .
 
 .PHONY: deps
-deps: $(NODE_STAMP) $(WEB_NODE) python chromium ## what the stack and the tests need beside Go: npm packages (pinned), Chromium, Debian's Azure SDK and scipy for Python
+deps: $(NODE_STAMP) $(WEB_NODE) python chromium ## what the stack and the tests need beside Go: npm packages (pinned), Chromium, Debian's Azure SDK, Jupyter and scipy for Python
 	go mod download
 
 $(NODE_STAMP): infra/local/package.json infra/local/package-lock.json
 	npm ci --prefix infra/local --ignore-scripts --no-fund --no-audit --loglevel=error
 	@touch $@
 
-# The tests run the README's Python lines with Debian's Python and its Azure SDK, and hold the
-# statistics against its scipy.
+# The tests run the README's Python lines and the notebooks with Debian's Python, Azure SDK and Jupyter (its kernel
+# python3 is that of /usr/bin/python3), and hold the statistics against its scipy and statsmodels.
+PYTHON_PACKAGES := jupyter-nbconvert python3-ipykernel python3-pandas python3-matplotlib python3-azure-storage python3-statsmodels python3-scipy
 .PHONY: python
 python:
-	@/usr/bin/python3 -c 'import azure.data.tables, scipy.stats' 2>/dev/null || { \
-	  echo 'installing python3-azure-storage and python3-scipy'; \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-azure-storage python3-scipy; }
+	@{ /usr/bin/python3 -c 'import azure.data.tables, azure.identity, azure.storage.blob, ipykernel, matplotlib, nbconvert, pandas, scipy.stats, statsmodels.tsa.seasonal' && \
+	  grep -q '"/usr/bin/python3"' /usr/share/jupyter/kernels/python3/kernel.json; } 2>/dev/null || { \
+	  echo 'installing $(PYTHON_PACKAGES)'; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(PYTHON_PACKAGES); }
 
 # The tests of the dashboard look at it with Debian's Chromium.
 .PHONY: chromium
