@@ -60,6 +60,7 @@ var order = []rule{
 	{"sweep/rollup", []string{"sweep/tables", "sweep/archive", "sweep/trend", "sweep/catalog", "sweep/config", "sweep/plan", "prober/wire/..."}, "history is made from what is stored"},
 	{"sweep/compact", []string{"sweep/tables", "sweep/archive", "sweep/ledger", "prober/wire/..."}, "the lake is made from what is stored"},
 	{"sweep/answers", []string{"sweep/tables", "sweep/archive", "sweep/trend", "sweep/catalog", "sweep/config", "sweep/plan", "sweep/ledger", "prober/wire/..."}, "answers read what is stored, and write nothing"},
+	{"sweep/alerts", []string{"sweep/answers", "sweep/tables", "sweep/trend", "sweep/catalog", "sweep/config", "sweep/ledger", "prober/wire/..."}, "what is worth telling is found in what is stored; it declares what it needs of the stores"},
 	{"sweep/reply", []string{"sweep/answers", "sweep/trend", "sweep/catalog", "sweep/config", "sweep/tables", "prober/wire/..."}, "an answer is shaped without storage"},
 	{"sweep/svg", nil, "a drawing knows no measurement"},
 	{"sweep/doctor", []string{"sweep/answers", "sweep/tables", "sweep/archive", "sweep/inbox", "sweep/config", "sweep/ledger", "prober/wire/..."}, "it looks at what is stored, and writes nothing"},
@@ -177,6 +178,7 @@ func TestImportsGoOneWay(t *testing.T) {
 var testsMay = map[string][]string{
 	"functions/web":  {"sweep/reply"},
 	"prober/probe":   {"prober/reflect"},
+	"sweep/alerts":   {"sweep/dispatch/storetest", "sweep/archive", "sweep/rollup"},
 	"sweep/answers":  {"sweep/result"},
 	"sweep/dispatch": {"sweep/tables", "sweep/archive", "sweep/dispatch/storetest"},
 	"sweep/replay":   {"sweep/tables", "sweep/archive", "sweep/dispatch"},

@@ -13,6 +13,7 @@ import (
 	"isochrone/functions/tick"
 	"isochrone/functions/web"
 	"isochrone/prober/wire"
+	"isochrone/sweep/alerts"
 	"isochrone/sweep/archive"
 	"isochrone/sweep/compact"
 	"isochrone/sweep/dispatch"
@@ -54,6 +55,12 @@ type roller interface {
 	Run(ctx context.Context) (rollup.Report, error)
 }
 
+// alerter is what Rollup needs of alerts.Evaluator, beside what the roller tells it.
+type alerter interface {
+	Finish(ctx context.Context) error
+	Report() alerts.Report
+}
+
 // compactor is what Compact needs of compact.Compactor.
 type compactor interface {
 	Run(ctx context.Context, s compact.Scope) (compact.Report, error)
@@ -68,7 +75,7 @@ type app struct {
 	// dispatcher, ingester, roller and compactor log to the invocation's logger.
 	dispatcher func(ctx context.Context, log *slog.Logger) (dispatcher, error)
 	ingester   func(ctx context.Context, log *slog.Logger) (ingester, error)
-	roller     func(ctx context.Context, log *slog.Logger) (roller, error)
+	roller     func(ctx context.Context, log *slog.Logger) (roller, alerter, error)
 	compactor  func(ctx context.Context, log *slog.Logger) (compactor, error)
 	// bodies has room for as many documents as Results holds in memory at once.
 	bodies chan struct{}
@@ -105,12 +112,13 @@ func newApp(s settings, now func() time.Time, log *slog.Logger) *app {
 			return &ingest.Ingester{Environment: s.Environment, Inbox: blobs, Archive: blobs, Rows: rows, Ledger: rows,
 				Now: now, Log: log, Budget: budget}, nil
 		},
-		roller: func(ctx context.Context, log *slog.Logger) (roller, error) {
-			_, rows, err := st.get(ctx)
+		roller: func(ctx context.Context, log *slog.Logger) (roller, alerter, error) {
+			blobs, rows, err := st.get(ctx)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			return &rollup.Roller{Hours: rows, Profiles: rows, Now: now, Log: log}, nil
+			watcher := alerts.New(s.Environment, rows, blobs, now, log)
+			return &rollup.Roller{Hours: rows, Profiles: rows, Watcher: watcher, Now: now, Log: log}, watcher, nil
 		},
 		compactor: func(ctx context.Context, log *slog.Logger) (compactor, error) {
 			blobs, rows, err := st.get(ctx)
@@ -183,16 +191,17 @@ func (a *app) ingest(ctx context.Context, in *host.Invocation) error {
 	return errors.Join(againErr, deliverErr, drainErr, resumeErr)
 }
 
-// rollup serves the Rollup timer: the hours whose runs have changed, and once a day the profiles. What one
-// invocation has no time for the next one does.
+// rollup serves the Rollup timer: the hours whose runs have changed, and once a day the profiles; and it tells what
+// in them, in the ledger and against the objectives is worth telling. What one invocation has no time for the next one does.
 func (a *app) rollup(ctx context.Context, in *host.Invocation) error {
-	r, err := a.roller(ctx, in.Log)
+	r, watcher, err := a.roller(ctx, in.Log)
 	if err != nil {
 		return err
 	}
 	report, err := r.Run(ctx)
-	in.Log.Info("rolled up", "rollup", report)
-	return err
+	alertErr := watcher.Finish(ctx)
+	in.Log.Info("rolled up", "rollup", report, "alerts", watcher.Report())
+	return errors.Join(err, alertErr)
 }
 
 // compact serves the Compact timer: the lake files of the days that are over and have changed, and the raw

@@ -85,15 +85,15 @@ func TestIngestDeliversDrainsAndThenExpires(t *testing.T) {
 }
 
 func TestTheRollupTimerRollsUpAndSaysWhatFailed(t *testing.T) {
-	for _, failure := range []error{nil, errors.New("storage is away")} {
-		f := &fake{rollErr: failure}
+	away := errors.New("storage is away")
+	for _, f := range []*fake{{}, {rollErr: away}, {alertErr: away}} {
 		a, log := faked(t, f, time.Now())
 		w := post(a, "/Rollup", `{"Data":{"timer":{}}}`)
 		want := http.StatusOK
-		if failure != nil {
+		if f.rollErr != nil || f.alertErr != nil {
 			want = http.StatusInternalServerError
 		}
-		if w.Code != want || !slices.Equal(f.calls, []string{"rollup"}) || !strings.Contains(log.String(), `"written":3`) {
+		if w.Code != want || !slices.Equal(f.calls, []string{"rollup", "alerts"}) || !strings.Contains(log.String(), `"written":3`) || !strings.Contains(log.String(), `"raised":7`) {
 			t.Errorf("answered %d, want %d; called %v, logged %s", w.Code, want, f.calls, log)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"isochrone/prober/wire"
 	"isochrone/sweep/convert"
+	"isochrone/sweep/alerts"
 	"isochrone/sweep/dispatch"
 	"isochrone/sweep/ingest"
 	"isochrone/sweep/rollup"
@@ -35,7 +36,7 @@ type fake struct {
 	unswept []time.Time // what the ledger lacks
 	looks   int         // how often that was asked
 
-	oweErr, sweepErr, deliverErr, resumeErr, drainErr, foreignErr, rollErr error
+	oweErr, sweepErr, deliverErr, resumeErr, drainErr, foreignErr, rollErr, alertErr error
 }
 
 func (f *fake) Sweep(_ context.Context, slot time.Time, missed []time.Time) (dispatch.Report, error) {
@@ -78,6 +79,13 @@ func (f *fake) Run(context.Context) (rollup.Report, error) {
 	return rollup.Report{Written: 3}, f.rollErr
 }
 
+func (f *fake) Finish(context.Context) error {
+	f.calls = append(f.calls, "alerts")
+	return f.alertErr
+}
+
+func (f *fake) Report() alerts.Report { return alerts.Report{Raised: 7} }
+
 func (f *fake) Foreign(_ context.Context, body []byte, p ingest.Parameters) (ingest.Outcome, error) {
 	f.calls, f.body, f.with = append(f.calls, "foreign"), body, p
 	return f.outcome, f.foreignErr
@@ -91,7 +99,7 @@ func faked(t *testing.T, f *fake, now time.Time) (*app, *bytes.Buffer) {
 		func() time.Time { return now }, slog.New(slog.NewJSONHandler(log, nil)))
 	a.dispatcher = func(context.Context, *slog.Logger) (dispatcher, error) { return f, nil }
 	a.ingester = func(context.Context, *slog.Logger) (ingester, error) { return f, nil }
-	a.roller = func(context.Context, *slog.Logger) (roller, error) { return f, nil }
+	a.roller = func(context.Context, *slog.Logger) (roller, alerter, error) { return f, f, nil }
 	return a, log
 }
 

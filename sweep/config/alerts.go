@@ -39,16 +39,18 @@ type CoverageAlerts struct {
 // ObjectiveAlerts are about the objectives of the file.
 type ObjectiveAlerts struct{ Off bool }
 
-// defaultAlerts is what holds where the file says nothing.
-var defaultAlerts = Alerts{
-	Deviation: DeviationAlerts{Score: 4, Least: 500 * time.Microsecond},
-	Change:    ChangeAlerts{Least: 500 * time.Microsecond, Lasts: 24 * time.Hour},
-	Coverage:  CoverageAlerts{Percent: 90, Window: 3 * time.Hour},
+// DefaultAlerts is what holds where the file says nothing.
+func DefaultAlerts() Alerts {
+	return Alerts{
+		Deviation: DeviationAlerts{Score: 4, Least: 500 * time.Microsecond},
+		Change:    ChangeAlerts{Least: 500 * time.Microsecond, Lasts: 24 * time.Hour},
+		Coverage:  CoverageAlerts{Percent: 90, Window: 3 * time.Hour},
+	}
 }
 
 // alerts reads the section of that name, which may be absent.
 func (r *reader) alerts(file section, c *Config) {
-	c.Alerts = defaultAlerts
+	c.Alerts = DefaultAlerts()
 	n := file.values["alerts"]
 	if n == nil {
 		return

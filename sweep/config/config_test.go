@@ -40,7 +40,7 @@ func TestGoodFileMeansWhatItSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Config{
-		Version: 1, Environment: "dev", Alerts: defaultAlerts,
+		Version: 1, Environment: "dev", Alerts: DefaultAlerts(),
 		Timing: Timing{Lead: 45 * time.Second, Late: 150 * time.Second, Grace: 5 * time.Minute},
 		Probers: []Prober{
 			{ID: "westeurope", Region: "westeurope", Addresses: map[string][]Allowed{

@@ -22,6 +22,7 @@ type pass struct {
 	builder *hourBuilder
 	stored  map[string]tables.Stamp
 	changes []tables.HourChange
+	levels  []tables.Level // of the hours that were computed, and of those that are gone
 
 	wrote                                    map[int64]bool // hours of which something was written, by their Unix time
 	runs, written, removed, same, unreadable int
@@ -102,6 +103,9 @@ func (p *pass) close(ctx context.Context, open bool) error {
 	if err != nil {
 		return err
 	}
+	if p.Watcher != nil {
+		p.levels = append(p.levels, tables.Level{Series: h.Series, Kind: h.Kind, Begin: h.Begin, P50US: h.RTT.P50US, MinUS: h.RTT.MinUS, Simulated: h.Simulated > 0})
+	}
 	was := p.stored[row]
 	delete(p.stored, row)
 	if was.ETag != "" && was.Inputs == h.Inputs {
@@ -126,6 +130,13 @@ func (p *pass) remove(ctx context.Context, wanted func(time.Time) bool) error {
 			continue
 		}
 		p.changes = append(p.changes, tables.HourChange{Source: p.source, Begin: hour, Was: was})
+		if p.Watcher != nil {
+			series, err := tables.SeriesOfRow(p.source, row)
+			if err != nil {
+				return err
+			}
+			p.levels = append(p.levels, tables.Level{Series: series, Begin: hour})
+		}
 		if len(p.changes) >= chunk {
 			if err := p.write(ctx); err != nil {
 				return err

@@ -49,6 +49,13 @@ type Profiles interface {
 	WriteProfiles(ctx context.Context, cs []tables.ProfileChange) error
 }
 
+// Watcher is told what the hours of a window came to, and of those that are gone, before their marks are taken
+// away. Where it fails the marks stay, so that it is told of them again. It is called at once for several
+// sources, and for several windows of one.
+type Watcher interface {
+	Watch(ctx context.Context, source string, levels []tables.Level) error
+}
+
 const (
 	// concurrency is how many sources are in hand at once: enough to keep busy while storage answers.
 	// Each takes some megabytes.
@@ -64,8 +71,10 @@ const (
 type Roller struct {
 	Hours    Hours
 	Profiles Profiles
-	Now      func() time.Time
-	Log      *slog.Logger
+	// Watcher may be nil.
+	Watcher Watcher
+	Now     func() time.Time
+	Log     *slog.Logger
 	// Progress, if it is set, is told what was done so far, after each window and each source's
 	// profiles. It may be called at once.
 	Progress func(Report)
@@ -224,6 +233,11 @@ func (r *Roller) window(ctx context.Context, t *tallier, b *hourBuilder, w windo
 		})
 		if p.unreadable > 0 {
 			r.Log.Warn("some histograms of runs cannot be read: the quantiles of their hours are absent", "source", w.source, "since", w.since, "until", w.until, "count", p.unreadable)
+		}
+		if err == nil && r.Watcher != nil {
+			if err := r.Watcher.Watch(ctx, w.source, p.levels); err != nil {
+				return err
+			}
 		}
 		if err == nil {
 			return r.clear(ctx, t, &p)

@@ -8,6 +8,9 @@ import (
 // AlertKind says what an alert is about.
 type AlertKind string
 
+// AppSubject is the subject of an alert about coverage that is no prober's fault: slots were not swept.
+const AppSubject = "app"
+
 // The kinds.
 const (
 	// AlertDeviation: a series is slower than it usually is at that hour of the week. Its subject is the series.
@@ -36,8 +39,9 @@ type Alert struct {
 	Raised, Ended time.Time
 	Message       string // for people, when it was raised
 	EndMessage    string // and when it ended
-	// Simulated says that a model made up some of what it rests on.
-	Simulated bool
+	// Simulated says that a model made up some of what it rests on, and Quiet that something was measured too: such
+	// an alert is in the table alone, for to hold a model against the world is no news.
+	Simulated, Quiet bool
 
 	P50US, ExpectedUS, Score *float64 // of a deviation, at its newest window
 	Change                   string   // of a change: rerouted, congestion or step
@@ -57,6 +61,7 @@ var alertFields = []field[Alert]{
 	text("message", "what was found, for people", func(a *Alert) *string { return &a.Message }),
 	text("end_message", "why it is over, for people", func(a *Alert) *string { return &a.EndMessage }),
 	truth(simulatedColumn, "true: a model made up some of what it rests on; absent otherwise", func(a *Alert) *bool { return &a.Simulated }),
+	truth("quiet", "true: something of it was measured all the same, so that it is told in the table alone; absent otherwise", func(a *Alert) *bool { return &a.Quiet }),
 	number("rtt_p50_us", "µs", "deviation: the median round trip of the hour in which it was found", func(a *Alert) **float64 { return &a.P50US }),
 	number("expected_us", "µs", "deviation: what is usual at that hour of the week", func(a *Alert) **float64 { return &a.ExpectedUS }),
 	number("score", "", "deviation: by how many spreads it is above that; absent where there is no spread", func(a *Alert) **float64 { return &a.Score }),

@@ -176,3 +176,12 @@ func HourOfRow(row string) (time.Time, error) {
 	}
 	return time.Unix(maxUnixSecond-n, 0).UTC(), nil
 }
+
+// SeriesOfRow is the series, without its environment, that a row key of HourRow names in a source's partition.
+func SeriesOfRow(source, row string) (wire.Series, error) {
+	parts := strings.Split(row, "|")
+	if len(parts) != 4 {
+		return wire.Series{}, fmt.Errorf("row key %q has %d parts: want target, path, probe and a time", row, len(parts))
+	}
+	return wire.Series{Source: source, Target: parts[0], Path: parts[1], Probe: parts[2]}, nil
+}

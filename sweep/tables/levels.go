@@ -222,7 +222,11 @@ func (s *Store) WriteLevels(ctx context.Context, ls []*SeriesLevels) error {
 		if err := s.own(l.Series.Environment); err != nil {
 			return fmt.Errorf("storing the levels of %s: %w", l.Series, err)
 		}
-		if err := l.Series.Validate(); err != nil {
+		err := l.Series.Validate()
+		if err == nil && (len(l.P50US) != LevelHours || len(l.MinUS) != LevelHours || len(l.Simulated) != LevelHours) {
+			err = fmt.Errorf("the levels of %s are not of %d hours", l.Series, LevelHours)
+		}
+		if err != nil {
 			return fmt.Errorf("storing levels: %w: %w", ErrRefused, err)
 		}
 		partition, row, err := checked(l.Series.Source, seriesRow(l.Series))

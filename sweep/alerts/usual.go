@@ -1,0 +1,124 @@
+package alerts
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"isochrone/sweep/config"
+	"isochrone/sweep/tables"
+)
+
+const (
+	weeks = 4
+	// fewest is of how many earlier weeks an hour of the week must be known.
+	fewest = 3
+	// running is how many windows in a row raise an alert, and how many end it.
+	running = 3
+	// apart is how far apart windows in a row may be: an hour without data between them is none of either.
+	apart = 3 * time.Hour
+	// present is how old the newest window may be for an alert to be raised: after a replay of last month
+	// nobody is woken.
+	present = 24 * time.Hour
+	// madScale makes the median absolute deviation an estimate of the standard deviation of a normal distribution
+	// (Rousseeuw and Croux 1993).
+	madScale = 1.4826
+)
+
+// window is one hour of a series held against the same hour of the weeks before it.
+type window struct {
+	at            time.Time
+	p50, expected float64 // µs
+	score         float64 // in spreads; +Inf where there is no spread
+	above         bool
+}
+
+// deviation judges whether a series is slower than usual. Hours without round trips, and those of which too few
+// earlier weeks are known, are left out: they neither raise an alert nor end one.
+func deviation(l *tables.SeriesLevels, in *time.Location, set config.DeviationAlerts, now time.Time) judgement {
+	j := judgement{alert: tables.Alert{Kind: tables.AlertDeviation, Subject: subjectOf(l)}}
+	var streak []window // newest first, all above or all below
+	for place := tables.LevelHours - 1; place >= weeks*7*24-1; place-- {
+		w, ok := windowAt(l, place, in, set)
+		if !ok || l.Hour(place).Add(time.Hour).After(now) {
+			continue
+		}
+		if n := len(streak); n > 0 && (w.above != streak[0].above || w.above && streak[n-1].at.Sub(w.at) > apart) {
+			break
+		}
+		if streak = append(streak, w); !w.above && len(streak) == running {
+			break
+		}
+	}
+	switch {
+	case len(streak) < running:
+	case !streak[0].above:
+		j.verdict = over
+		j.why = fmt.Sprintf("for %d hours no slower than usual: p50 %s at %s, usual is %s", running, ms(streak[0].p50), stamp(streak[0].at), ms(streak[0].expected))
+	case !streak[0].at.Before(now.Add(-present)):
+		newest, first := streak[0], streak[len(streak)-1]
+		j.verdict = raised
+		j.alert.Since, j.alert.P50US, j.alert.ExpectedUS = first.at, &newest.p50, &newest.expected
+		spread := "with no spread"
+		if !math.IsInf(newest.score, 0) {
+			j.alert.Score = &newest.score
+			spread = fmt.Sprintf("by %.1f spreads", newest.score)
+		}
+		j.alert.Simulated, j.alert.Quiet = simulated(l)
+		j.alert.Message = fmt.Sprintf("slower than usual for %d hours: p50 %s at %s, usual at that hour of the week is %s; above it %s", len(streak), ms(newest.p50), stamp(newest.at), ms(newest.expected), spread)
+	}
+	return j
+}
+
+// windowAt holds an hour against the same hour of the week, by the source's clock, of the four weeks before it.
+func windowAt(l *tables.SeriesLevels, place int, in *time.Location, set config.DeviationAlerts) (window, bool) {
+	p50 := float64(l.P50US[place])
+	if math.IsNaN(p50) {
+		return window{}, false
+	}
+	at := l.Hour(place)
+	local := at.In(in)
+	var earlier []float64
+	for week := 1; week <= weeks; week++ {
+		// Clocks may have been changed meanwhile: then the hour of the same name is one earlier or later.
+		for _, off := range []int{-1, 0, 1} {
+			p := place - week*7*24 + off
+			if p < 0 || math.IsNaN(float64(l.P50US[p])) {
+				continue
+			}
+			if then := l.Hour(p).In(in); then.Hour() == local.Hour() && then.Weekday() == local.Weekday() {
+				earlier = append(earlier, float64(l.P50US[p]))
+			}
+		}
+	}
+	if len(earlier) < fewest {
+		return window{}, false
+	}
+	w := window{at: at, p50: p50, expected: median(earlier)}
+	for i, v := range earlier {
+		earlier[i] = math.Abs(v - w.expected)
+	}
+	w.score = (p50 - w.expected) / (madScale * median(earlier)) // NaN or infinite without a spread
+	w.above = w.p50-w.expected > float64(set.Least)/float64(time.Microsecond) && !(w.score <= float64(set.Score))
+	return w, true
+}
+
+// median sorts values, of which there is one at least.
+func median(values []float64) float64 {
+	slices.Sort(values)
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
+}
+
+// simulated says whether a model made up some of a series' hours, and whether something was measured too.
+func simulated(l *tables.SeriesLevels) (some, measured bool) {
+	for i := range l.P50US {
+		if l.Simulated[i] {
+			some = true
+		} else if !math.IsNaN(float64(l.P50US[i])) {
+			measured = true
+		}
+	}
+	return some, some && measured
+}
