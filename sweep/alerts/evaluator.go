@@ -32,8 +32,8 @@ type Rows interface {
 	Claims(ctx context.Context) ([]tables.Claim, error)
 	// Claim puts a claim in the place of the one that was read, or of none; mine is false where another's is there.
 	Claim(ctx context.Context, was *tables.Claim, is tables.Claim) (mine bool, err error)
-	// Release takes a claim away if it is still that one.
-	Release(ctx context.Context, c tables.Claim) error
+	// ReleaseClaim takes a claim away if it is still that one.
+	ReleaseClaim(ctx context.Context, c tables.Claim) error
 	// PutAlert writes an alert's row where there is none; over says that there is one that has ended.
 	PutAlert(ctx context.Context, a tables.Alert) (over bool, err error)
 	// EndAlert notes in an alert's row that it is over.
@@ -197,5 +197,5 @@ func (e *Evaluator) configure(ctx context.Context) error {
 
 // New makes an Evaluator for one invocation.
 func New(environment string, rows Rows, configs Configs, now func() time.Time, log *slog.Logger) *Evaluator {
-	return &Evaluator{Environment: environment, Rows: rows, Configs: configs, Now: now, Log: log}
+	return &Evaluator{Environment: environment, Rows: rows, Configs: configs, Now: now, Log: log, ChangesIn: answers.ChangesIn}
 }

@@ -218,8 +218,8 @@ func (m *memory) Claim(_ context.Context, was *tables.Claim, is tables.Claim) (m
 	return mine, err
 }
 
-func (m *memory) Release(_ context.Context, c tables.Claim) error {
-	return m.call("Release", func() error {
+func (m *memory) ReleaseClaim(_ context.Context, c tables.Claim) error {
+	return m.call("ReleaseClaim", func() error {
 		if there := m.claims[claimKey(&c.Alert)]; sameClaim(&there, &c) {
 			delete(m.claims, claimKey(&c.Alert))
 		}

@@ -94,7 +94,7 @@ func (e *Evaluator) tellRaised(ctx context.Context, c tables.Claim) error {
 		return err
 	}
 	if over { // it was told by somebody who has seen more
-		return e.Rows.Release(ctx, c)
+		return e.Rows.ReleaseClaim(ctx, c)
 	}
 	e.line(ctx, slog.LevelWarn, RaisedLine, &c.Alert, c.Message)
 	open := c
@@ -124,7 +124,7 @@ func (e *Evaluator) tellEnded(ctx context.Context, c tables.Claim) error {
 		return err
 	}
 	e.line(ctx, slog.LevelInfo, EndedLine, &c.Alert, c.EndMessage)
-	if err := e.Rows.Release(ctx, c); err != nil {
+	if err := e.Rows.ReleaseClaim(ctx, c); err != nil {
 		return err
 	}
 	e.lock.Lock()

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	weeks = 4
+	weeks     = 4
+	weekHours = 7 * 24
 	// fewest is of how many earlier weeks an hour of the week must be known.
 	fewest = 3
 	// running is how many windows in a row raise an alert, and how many end it.
@@ -30,7 +31,7 @@ const (
 type window struct {
 	at            time.Time
 	p50, expected float64 // µs
-	score         float64 // in spreads; +Inf where there is no spread
+	score         float64 // in spreads; 0 where it is not above by so much that they count
 	above         bool
 }
 
@@ -39,7 +40,7 @@ type window struct {
 func deviation(l *tables.SeriesLevels, in *time.Location, set config.DeviationAlerts, now time.Time) judgement {
 	j := judgement{alert: tables.Alert{Kind: tables.AlertDeviation, Subject: subjectOf(l)}}
 	var streak []window // newest first, all above or all below
-	for place := tables.LevelHours - 1; place >= weeks*7*24-1; place-- {
+	for place := tables.LevelHours - 1; place >= fewest*weekHours; place-- {
 		w, ok := windowAt(l, place, in, set)
 		if !ok || l.Hour(place).Add(time.Hour).After(now) {
 			continue
@@ -60,13 +61,9 @@ func deviation(l *tables.SeriesLevels, in *time.Location, set config.DeviationAl
 		newest, first := streak[0], streak[len(streak)-1]
 		j.verdict = raised
 		j.alert.Since, j.alert.P50US, j.alert.ExpectedUS = first.at, &newest.p50, &newest.expected
-		spread := "with no spread"
-		if !math.IsInf(newest.score, 0) {
-			j.alert.Score = &newest.score
-			spread = fmt.Sprintf("by %.1f spreads", newest.score)
-		}
+		j.alert.Score = &newest.score
 		j.alert.Simulated, j.alert.Quiet = simulated(l)
-		j.alert.Message = fmt.Sprintf("slower than usual for %d hours: p50 %s at %s, usual at that hour of the week is %s; above it %s", len(streak), ms(newest.p50), stamp(newest.at), ms(newest.expected), spread)
+		j.alert.Message = fmt.Sprintf("slower than usual for %d hours: p50 %s at %s, usual at that hour of the week is %s, and this is %.1f spreads above it", len(streak), ms(newest.p50), stamp(newest.at), ms(newest.expected), newest.score)
 	}
 	return j
 }
@@ -83,7 +80,7 @@ func windowAt(l *tables.SeriesLevels, place int, in *time.Location, set config.D
 	for week := 1; week <= weeks; week++ {
 		// Clocks may have been changed meanwhile: then the hour of the same name is one earlier or later.
 		for _, off := range []int{-1, 0, 1} {
-			p := place - week*7*24 + off
+			p := place - week*weekHours + off
 			if p < 0 || math.IsNaN(float64(l.P50US[p])) {
 				continue
 			}
@@ -96,12 +93,43 @@ func windowAt(l *tables.SeriesLevels, place int, in *time.Location, set config.D
 		return window{}, false
 	}
 	w := window{at: at, p50: p50, expected: median(earlier)}
+	least := float64(set.Least) / float64(time.Microsecond)
+	if w.p50-w.expected <= least {
+		return w, true // whatever the scatter
+	}
 	for i, v := range earlier {
 		earlier[i] = math.Abs(v - w.expected)
 	}
-	w.score = (p50 - w.expected) / (madScale * median(earlier)) // NaN or infinite without a spread
-	w.above = w.p50-w.expected > float64(set.Least)/float64(time.Microsecond) && !(w.score <= float64(set.Score))
+	w.score = (p50 - w.expected) / max(madScale*max(median(earlier), scatter(l, place)), least/float64(set.Score))
+	w.above = w.score > float64(set.Score)
 	return w, true
+}
+
+// scatter is the median of how far all hours of the four weeks before one lie from the median of theirs of the
+// week: three or four values are often close together by chance, and what is usual is not (as trend.Deviations).
+func scatter(l *tables.SeriesLevels, place int) float64 {
+	all := make([]float64, 0, weeks*weekHours)
+	var of [weeks]float64
+	for p := place - weekHours; p < place; p++ {
+		n := 0
+		for week := range weeks {
+			if q := p - week*weekHours; q >= 0 && !math.IsNaN(float64(l.P50US[q])) {
+				of[n] = float64(l.P50US[q])
+				n++
+			}
+		}
+		if n < fewest {
+			continue
+		}
+		middle := median(of[:n])
+		for _, v := range of[:n] {
+			all = append(all, math.Abs(v-middle))
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	return median(all)
 }
 
 // median sorts values, of which there is one at least.

@@ -50,6 +50,10 @@ func (l *levels) times(reroutes bool) (out []time.Time) {
 	return out
 }
 
+// ChangesIn finds where the medians and the smallest round trips of a series' hours, both oldest first and in µs, got
+// another level.
+func ChangesIn(p50, minima []trend.Point) []Change { return changesIn(p50, minima) }
+
 // changesIn finds where medians and least round trips got another level, and says of each what moved.
 func changesIn(p50, minima []trend.Point) (out []Change) {
 	medians := changesOf(p50, deseasoned(p50))

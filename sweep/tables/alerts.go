@@ -64,7 +64,7 @@ var alertFields = []field[Alert]{
 	truth("quiet", "true: something of it was measured all the same, so that it is told in the table alone; absent otherwise", func(a *Alert) *bool { return &a.Quiet }),
 	number("rtt_p50_us", "µs", "deviation: the median round trip of the hour in which it was found", func(a *Alert) **float64 { return &a.P50US }),
 	number("expected_us", "µs", "deviation: what is usual at that hour of the week", func(a *Alert) **float64 { return &a.ExpectedUS }),
-	number("score", "", "deviation: by how many spreads it is above that; absent where there is no spread", func(a *Alert) **float64 { return &a.Score }),
+	number("score", "", "deviation: by how many spreads it is above that", func(a *Alert) **float64 { return &a.Score }),
 	text("change", "change: rerouted, congestion or step", func(a *Alert) *string { return &a.Change }),
 	number("before_us", "µs", "change: the median before it", func(a *Alert) **float64 { return &a.BeforeUS }),
 	number("after_us", "µs", "change: the median since", func(a *Alert) **float64 { return &a.AfterUS }),
