@@ -274,3 +274,10 @@ func (m *memory) Alerts(_ context.Context, q tables.AlertQuery) iter.Seq2[tables
 
 // injected says whether an error is one that a test made up, or what it led to.
 func injected(err error) bool { return errors.Is(err, storetest.ErrInjected) }
+
+type fault = storetest.Fault
+
+const (
+	none      = storetest.None
+	notStored = storetest.NotStored
+)

@@ -50,6 +50,7 @@ func (e *Evaluator) Watch(ctx context.Context, source string, news []tables.Leve
 // touched is a series with news.
 type touched struct {
 	*tables.SeriesLevels
+	news    []tables.Level
 	changed bool // since it was read
 	found   []judgement
 }
@@ -74,6 +75,7 @@ func (e *Evaluator) watch(ctx context.Context, source string, news []tables.Leve
 			of[n.Series] = t
 		}
 		t.changed = t.Put(n) || t.changed
+		t.news = append(t.news, n)
 		if n.Kind != "" {
 			t.Kind = n.Kind
 		}
@@ -130,6 +132,9 @@ func (e *Evaluator) fill(ctx context.Context, list []*touched) (read int, err er
 		}
 		for _, h := range slices.Backward(hours) { // oldest first
 			fresh.Put(h)
+		}
+		for _, n := range t.news {
+			fresh.Put(n)
 		}
 		fresh.ETag, fresh.Read, fresh.Searched = t.ETag, now, t.Searched
 		t.SeriesLevels, t.changed = fresh, true
