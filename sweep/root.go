@@ -59,6 +59,6 @@ func newRoot(s *session) *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVar(&s.environment, "environment", "", "the environment to talk about (default $ISOCHRONE_ENVIRONMENT)")
 	flags.DurationVar(&s.timeout, "timeout", 30*time.Second, "how long the storage may take to answer")
-	root.AddCommand(newCheck(s), newConfig(s), newPlan(s), newMatrix(s), newRuns(s), newCompare(s), newStatus(s), newCoverage(s), newChanges(s), newTrend(s), newHeatmap(s), newRecovery(s), newRank(s), newExport(s), newConvert(s), newXML2JSON(s), newQuarantine(s), newReplay(s), newRollup(s), newCompact(s), newSimulate(s), newDoctor(s), newVersion(s))
+	root.AddCommand(newCheck(s), newConfig(s), newPlan(s), newMatrix(s), newRuns(s), newCompare(s), newStatus(s), newCoverage(s), newChanges(s), newTrend(s), newHeatmap(s), newRecovery(s), newRank(s), newExport(s), newConvert(s), newXML2JSON(s), newQuarantine(s), newReplay(s), newRollup(s), newCompact(s), newAlerts(s), newSimulate(s), newDoctor(s), newVersion(s))
 	return root
 }

@@ -45,6 +45,8 @@ type seeder struct {
 //	prober SLOT PROBER AGE VERSION [UDPPORT]       a registration, its heartbeat AGE before the scripts' clock
 //	entry SLOT SOURCE PROBE PART STATE RUNS [ERROR]
 //	hours FIRST SOURCE TARGET PATH PROBE N P50 RHYTHM STEPAT STEP [simulated]   rolled-up hours: see madeHour
+//	alert SINCE KIND SERIES RAISED ENDED TEXT      an alert; ENDED is - while it lasts
+//	levels LAST SOURCE TARGET PATH PROBE P50 ABOVE what the app keeps of a series; its last three hours are slower by ABOVE
 //
 // Texts in quotes are unquoted as Go's.
 func cmdSeed(ts *testscript.TestScript, neg bool, args []string) {
@@ -90,6 +92,10 @@ func (s *seeder) line(ctx context.Context, f []string) (err error) {
 		return s.run(ctx, slot, f)
 	case "hours":
 		return s.hours(ctx, slot, f)
+	case "alert":
+		return s.alert(ctx, slot, f)
+	case "levels":
+		return s.levels(ctx, slot, f)
 	case "samples":
 		return s.samples(ctx, slot, f)
 	case "run":

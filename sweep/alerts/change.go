@@ -72,11 +72,11 @@ func (e *Evaluator) wasTold(subject string, c answers.Change) bool {
 func (e *Evaluator) changeOf(l *tables.SeriesLevels, c answers.Change) judgement {
 	a := tables.Alert{Kind: tables.AlertChange, Subject: subjectOf(l), Since: c.Time.UTC(), Change: string(c.Kind), BeforeUS: &c.BeforeUS, AfterUS: &c.AfterUS, P: &c.P}
 	a.Simulated, a.Quiet = simulated(l)
-	what := map[answers.ChangeKind]string{answers.Rerouted: "rerouted, for the smallest round trips moved too", answers.Congestion: "congestion, for the smallest round trips stayed"}[c.Kind]
+	what := map[answers.ChangeKind]string{answers.Rerouted: "rerouted, the smallest round trips moved", answers.Congestion: "congestion, the smallest round trips stayed"}[c.Kind]
 	if what == "" {
 		what = "a step"
 	}
-	a.Message = fmt.Sprintf("another level since %s: p50 from %s to %s; %s", stamp(c.Time), ms(c.BeforeUS), ms(c.AfterUS), what)
+	a.Message = fmt.Sprintf("p50 %s since %s, before %s: %s", ms(c.AfterUS), stamp(c.Time), ms(c.BeforeUS), what)
 	return judgement{verdict: raised, alert: a}
 }
 
@@ -128,7 +128,7 @@ func (e *Evaluator) endChanges(ctx context.Context) error {
 		if c.Kind != tables.AlertChange || c.Raised.After(e.Now().Add(-lasts)) {
 			continue
 		}
-		why := fmt.Sprintf("told for %s, after which it ends by itself; the level is not said to be the old one again", lasts)
+		why := fmt.Sprintf("told %s ago; the level need not be the old one again", span(lasts))
 		if err := e.settle(ctx, judgement{verdict: over, alert: c.Alert, why: why}); err != nil {
 			return err
 		}

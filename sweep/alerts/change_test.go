@@ -60,7 +60,7 @@ func TestAChangeIsToldOnceAndEndsByItself(t *testing.T) {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
 	for _, a := range m.alerts {
-		if *a.BeforeUS != 80_000 || *a.AfterUS != 92_000 || a.Change != "rerouted" || !strings.Contains(a.Message, "p50 from 80.000 ms to 92.000 ms") {
+		if *a.BeforeUS != 80_000 || *a.AfterUS != 92_000 || a.Change != "rerouted" || !strings.Contains(a.Message, "p50 92.000 ms since 2026-11-30 14:00Z, before 80.000 ms: rerouted") {
 			t.Errorf("alert %+v", a)
 		}
 		// Seven of twelve hours must have moved for it to be looked for sooner than once a day.
@@ -112,7 +112,7 @@ func TestSearchesAreSpread(t *testing.T) {
 }
 
 func TestTheKindOfAChangeIsSaid(t *testing.T) {
-	for kind, want := range map[answers.ChangeKind]string{answers.Congestion: "congestion, for the smallest round trips stayed", answers.Step: "a step", answers.Rerouted: "rerouted, for"} {
+	for kind, want := range map[answers.ChangeKind]string{answers.Congestion: "congestion, the smallest round trips stayed", answers.Step: "a step", answers.Rerouted: "rerouted, the smallest round trips moved"} {
 		c := rerouted(4, 80, 92)
 		c.Kind = kind
 		m, _ := hearing(t, 20, func(h int) float64 { return map[bool]float64{h >= 4: 12}[true] }, always(found(c)))

@@ -15,10 +15,18 @@ import (
 type tally struct {
 	planned, cameIn int
 	missing         time.Time // slot of the first that is not there
+	simulated       bool      // all of it: what was measured is not counted together with what a model made up
 }
 
-func (t *tally) add(n int, came bool, slot time.Time) {
+func (t *tally) add(n int, came, simulated bool, slot time.Time) {
+	if t.planned > 0 && t.simulated != simulated {
+		if simulated {
+			return
+		}
+		*t = tally{}
+	}
 	t.planned += n
+	t.simulated = simulated
 	if came {
 		t.cameIn += n
 	} else if t.missing.IsZero() || slot.Before(t.missing) {
@@ -41,7 +49,7 @@ func (e *Evaluator) coverage(ctx context.Context) error {
 		return err
 	}
 	for _, h := range headers {
-		app.add(1, h.State != ledger.Missed, h.Slot)
+		app.add(1, h.State != ledger.Missed, h.Simulated, h.Slot)
 	}
 	for entry, err := range e.Rows.Entries(ctx, "", since, now) {
 		if err != nil {
@@ -53,13 +61,13 @@ func (e *Evaluator) coverage(ctx context.Context) error {
 		if probers[entry.Key.Source] == nil {
 			probers[entry.Key.Source] = &tally{}
 		}
-		probers[entry.Key.Source].add(entry.Runs, entry.State == ledger.Received, entry.Slot)
+		probers[entry.Key.Source].add(entry.Runs, entry.State == ledger.Received, entry.Simulated, entry.Slot)
 	}
-	if err := e.settle(ctx, e.covered(tables.AppSubject, app, "slots that were due were swept by the app")); err != nil {
+	if err := e.settle(ctx, e.covered(tables.AppSubject, app, "slots were swept")); err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(probers)) {
-		if err := e.settle(ctx, e.covered(name, probers[name], "planned runs came in")); err != nil {
+		if err := e.settle(ctx, e.covered(name, probers[name], "runs came in")); err != nil {
 			return err
 		}
 	}
@@ -71,14 +79,15 @@ func (e *Evaluator) covered(subject string, t *tally, what string) judgement {
 	if t.planned == 0 {
 		return j
 	}
-	text := fmt.Sprintf("%d of %d %s in the last %s; wanted are %d %%", t.cameIn, t.planned, what, e.alerts.Coverage.Window, e.alerts.Coverage.Percent)
+	text := fmt.Sprintf("%d of %d %s in the last %s, wanted %d %%", t.cameIn, t.planned, what, span(e.alerts.Coverage.Window), e.alerts.Coverage.Percent)
 	if 100*t.cameIn >= e.alerts.Coverage.Percent*t.planned {
 		j.verdict, j.why = over, text
 		return j
 	}
 	j.verdict = raised
+	j.alert.Simulated = t.simulated
 	j.alert.Since, j.alert.Planned, j.alert.CameIn = e.Now().UTC().Truncate(time.Hour), &t.planned, &t.cameIn
-	j.alert.Message = text + "; the first that is missing is of " + stamp(t.missing)
+	j.alert.Message = text + "; first missing " + stamp(t.missing)
 	return j
 }
 

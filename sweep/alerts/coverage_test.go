@@ -46,7 +46,7 @@ func TestCoverageIsToldWhileItLasts(t *testing.T) {
 		}
 	}
 	for _, a := range m.alerts {
-		if *a.Planned != 18 || *a.CameIn != 15 || a.Message != "15 of 18 planned runs came in in the last 3h0m0s; wanted are 90 %; the first that is missing is of 2026-11-30 12:00Z" {
+		if *a.Planned != 18 || *a.CameIn != 15 || a.Message != "15 of 18 runs came in in the last 3 h, wanted 90 %; first missing 2026-11-30 12:00Z" {
 			t.Errorf("alert %+v", a)
 		}
 	}
@@ -107,5 +107,30 @@ func TestCoverageLastsWhileNothingIsPlanned(t *testing.T) {
 	}
 	if diff := gocmp.Diff([]string{"alert raised" + coverageLine + "11"}, p.lines(t)); diff != "" || len(m.claims) != 1 {
 		t.Errorf("%d claims, lines (-want +got):\n%s", len(m.claims), diff)
+	}
+}
+
+// Sweeps that a model made up count only where nothing was measured.
+func TestSimulatedSweepsAreCountedApart(t *testing.T) {
+	for measured, want := range map[bool][]string{true: nil, false: {"alert raised" + coverageLine + "12"}} {
+		m := newMemory(environment)
+		p := &person{rows: m, from: m}
+		for i := range 12 {
+			swept(m, hour0.Add(time.Duration(i)*10*time.Minute), map[string]ledger.State{"westeurope": ledger.Expired})
+			m.headers[i].Simulated, m.entries[i].Simulated = true, true
+			if measured && i == 6 {
+				swept(m, hour0.Add(time.Duration(i)*10*time.Minute), map[string]ledger.State{"westeurope": ledger.Received})
+				m.headers, m.entries = append(m.headers[:i], m.headers[i+1:]...), append(m.entries[:i], m.entries[i+1:]...)
+			}
+		}
+		must(t, p.at(hour0.Add(2*time.Hour)).Finish(t.Context()))
+		if diff := gocmp.Diff(want, p.lines(t)); diff != "" {
+			t.Errorf("measured %t: lines (-want +got):\n%s", measured, diff)
+		}
+		for _, a := range m.alerts {
+			if !a.Simulated || a.Quiet {
+				t.Errorf("alert %+v", a)
+			}
+		}
 	}
 }

@@ -49,7 +49,7 @@ func (e *Evaluator) endSilent(ctx context.Context) error {
 		if c.Kind != tables.AlertDeviation || c.Raised.After(e.Now().Add(-silent)) {
 			continue
 		}
-		series, ok := seriesOf(c.Subject)
+		series, ok := c.Series()
 		if !ok {
 			continue
 		}

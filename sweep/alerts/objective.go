@@ -77,7 +77,7 @@ func (e *Evaluator) objective(ctx context.Context, o *config.Objective) (judgeme
 		limit := float64(o.MaxP99) / float64(time.Microsecond)
 		j.alert.P99US, j.alert.WantedP99US = m.p99, &limit
 		found.atMost(m.p99, limit, func(v float64) string {
-			return fmt.Sprintf("p99 of the last %s is %s, and may be %s", latencyWindow, ms(v), ms(limit))
+			return fmt.Sprintf("p99 of the last %s is %s, and may be %s", span(latencyWindow), ms(v), ms(limit))
 		})
 	}
 	switch {

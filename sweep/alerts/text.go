@@ -5,13 +5,20 @@ import (
 	"strings"
 	"time"
 
-	"isochrone/prober/wire"
 	"isochrone/sweep/catalog"
 	"isochrone/sweep/config"
 	"isochrone/sweep/tables"
 )
 
 func ms(us float64) string { return fmt.Sprintf("%.3f ms", us/1000) }
+
+// span is a time as people say it.
+func span(d time.Duration) string {
+	if d%time.Hour == 0 {
+		return fmt.Sprintf("%d h", d/time.Hour)
+	}
+	return fmt.Sprintf("%d min", d/time.Minute)
+}
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04Z") }
 
@@ -40,13 +47,4 @@ func (e *Evaluator) zone(source string) *time.Location {
 		return zone
 	}
 	return time.UTC
-}
-
-// seriesOf is the series that a subject names, without its environment.
-func seriesOf(subject string) (wire.Series, bool) {
-	parts := strings.Split(subject, "|")
-	if len(parts) != 4 {
-		return wire.Series{}, false
-	}
-	return wire.Series{Source: parts[0], Target: parts[1], Path: parts[2], Probe: parts[3]}, true
 }

@@ -56,14 +56,14 @@ func deviation(l *tables.SeriesLevels, in *time.Location, set config.DeviationAl
 	case len(streak) < running:
 	case !streak[0].above:
 		j.verdict = over
-		j.why = fmt.Sprintf("for %d hours no slower than usual: p50 %s at %s, usual is %s", running, ms(streak[0].p50), stamp(streak[0].at), ms(streak[0].expected))
+		j.why = fmt.Sprintf("p50 %s at %s, usual %s: no slower for %d hours", ms(streak[0].p50), stamp(streak[0].at), ms(streak[0].expected), running)
 	case !streak[0].at.Before(now.Add(-present)):
 		newest, first := streak[0], streak[len(streak)-1]
 		j.verdict = raised
 		j.alert.Since, j.alert.P50US, j.alert.ExpectedUS = first.at, &newest.p50, &newest.expected
 		j.alert.Score = &newest.score
 		j.alert.Simulated, j.alert.Quiet = simulated(l)
-		j.alert.Message = fmt.Sprintf("slower than usual for %d hours: p50 %s at %s, usual at that hour of the week is %s, and this is %.1f spreads above it", len(streak), ms(newest.p50), stamp(newest.at), ms(newest.expected), newest.score)
+		j.alert.Message = fmt.Sprintf("p50 %s at %s, usual %s: %.1f spreads above, for %d hours", ms(newest.p50), stamp(newest.at), ms(newest.expected), newest.score, len(streak))
 	}
 	return j
 }

@@ -47,6 +47,27 @@ func (e *Evaluator) Watch(ctx context.Context, source string, news []tables.Leve
 	return nil
 }
 
+// Look judges all series of a source by what is stored of them, and searches each for changes. It is for dry runs.
+func (e *Evaluator) Look(ctx context.Context, source string) error {
+	err := e.begin(ctx)
+	var stored map[wire.Series]*tables.SeriesLevels
+	if err == nil {
+		stored, err = e.stored(ctx, source)
+	}
+	if err != nil {
+		return fmt.Errorf("looking for alerts of %q: %w", source, err)
+	}
+	var list []*touched
+	for _, l := range stored {
+		l.Searched = time.Time{}
+		list = append(list, &touched{SeriesLevels: l})
+	}
+	slices.SortFunc(list, func(a, b *touched) int { return strings.Compare(a.Series.String(), b.Series.String()) })
+	searched := e.judge(list)
+	e.count(func(r *Report) { r.Series, r.Searched = r.Series+len(list), r.Searched+searched })
+	return e.settleAll(ctx, list)
+}
+
 // touched is a series with news.
 type touched struct {
 	*tables.SeriesLevels
@@ -89,8 +110,8 @@ func (e *Evaluator) watch(ctx context.Context, source string, news []tables.Leve
 	if err != nil {
 		return err
 	}
-	searched, err := e.judge(ctx, list)
-	if err != nil {
+	searched := e.judge(list)
+	if err := e.write(ctx, list); err != nil {
 		return err
 	}
 	e.count(func(r *Report) {
@@ -148,28 +169,36 @@ func (e *Evaluator) fill(ctx context.Context, list []*touched) (read int, err er
 	return read, nil
 }
 
-// judge judges the series and writes their levels: what is found is told only of levels that are stored, or of
-// two programs one would tell what the other knows better.
-func (e *Evaluator) judge(ctx context.Context, list []*touched) (searched int, err error) {
+// judge judges the series, and says how many of them it searched for changes.
+func (e *Evaluator) judge(list []*touched) (searched int) {
 	now := e.Now()
-	var write []*tables.SeriesLevels
 	for _, t := range list {
-		if !t.Read.IsZero() && !t.Newest.IsZero() {
-			if !e.alerts.Deviation.Off {
-				t.found = append(t.found, deviation(t.SeriesLevels, e.zone(t.Series.Source), e.alerts.Deviation, now))
-			}
-			if e.search(t, now) {
-				searched++
-			}
+		if t.Read.IsZero() || t.Newest.IsZero() {
+			continue
 		}
+		if !e.alerts.Deviation.Off {
+			t.found = append(t.found, deviation(t.SeriesLevels, e.zone(t.Series.Source), e.alerts.Deviation, now))
+		}
+		if e.search(t, now) {
+			searched++
+		}
+	}
+	return searched
+}
+
+// write stores the levels, before anything that was found in them is told: of two programs one would tell
+// what the other knows better.
+func (e *Evaluator) write(ctx context.Context, list []*touched) error {
+	var ls []*tables.SeriesLevels
+	for _, t := range list {
 		if t.changed {
-			write = append(write, t.SeriesLevels)
+			ls = append(ls, t.SeriesLevels)
 		}
 	}
-	if e.DryRun || len(write) == 0 {
-		return searched, nil
+	if e.DryRun || len(ls) == 0 {
+		return nil
 	}
-	return searched, e.Rows.WriteLevels(ctx, write)
+	return e.Rows.WriteLevels(ctx, ls)
 }
 
 func (e *Evaluator) settleAll(ctx context.Context, list []*touched) error {

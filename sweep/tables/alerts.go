@@ -2,7 +2,10 @@ package tables
 
 import (
 	"slices"
+	"strings"
 	"time"
+
+	"isochrone/prober/wire"
 )
 
 // AlertKind says what an alert is about.
@@ -50,6 +53,15 @@ type Alert struct {
 	P5BPS, WantedBPS         *float64
 	RPOS, WantedRPOS         *float64
 	P99US, WantedP99US       *float64
+}
+
+// Series is the series that an alert is about, without its environment; ok is false where it is about something else.
+func (a *Alert) Series() (is wire.Series, ok bool) {
+	parts := strings.Split(a.Subject, "|")
+	if len(parts) != 4 {
+		return is, false
+	}
+	return wire.Series{Source: parts[0], Target: parts[1], Path: parts[2], Probe: parts[3]}, true
 }
 
 var alertFields = []field[Alert]{
