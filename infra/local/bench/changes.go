@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"syscall"
 	"time"
 
 	"isochrone/sweep/trend"
@@ -40,8 +39,7 @@ func (b *bench) changes(ctx context.Context) error {
 		return err
 	}
 	b.changesFigures("_left_out", all, found)
-	b.changesTime(all)
-	return nil
+	return b.changesTime(all)
 }
 
 // changesFigures prints F1 of all counts of a kind together, which is what the bar is for, and the
@@ -128,7 +126,7 @@ func tuned(o trend.ChangeOptions) string {
 }
 
 // changesTime times one series of all measured values, again and again.
-func (b *bench) changesTime(all []labelled) {
+func (b *bench) changesTime(all []labelled) error {
 	var long []float64
 	for len(long) < changesPoints {
 		for _, l := range all {
@@ -138,20 +136,14 @@ func (b *bench) changesTime(all []labelled) {
 	long = long[:changesPoints]
 	var seconds []float64
 	for i := range b.rounds {
-		before, begin := processorTime(), time.Now()
-		n := len(trend.Changes(long, trend.ChangeOptions{}))
-		took := processorTime() - before
-		b.say("round %d: %d values, %d changes: %.3f s of processor, %.3f s by the clock", i+1, len(long), n, took.Seconds(), time.Since(begin).Seconds())
-		seconds = append(seconds, took.Seconds())
+		n, begin := 0, time.Now()
+		ms, err := timeOf(func() { n = len(trend.Changes(long, trend.ChangeOptions{})) })
+		if err != nil {
+			return err
+		}
+		b.say("round %d: %d values, %d changes: %.3f s of processor, %.3f s by the clock", i+1, len(long), n, ms/1e3, time.Since(begin).Seconds())
+		seconds = append(seconds, ms/1e3)
 	}
 	b.figure("changes_400k_points", median(seconds), "s", atMost(changesSecondsBar))
-}
-
-// processorTime is what this process used so far, in the kernel too.
-func processorTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err) // it fails for no pointer but a bad one
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	return nil
 }
