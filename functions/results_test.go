@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"isochrone/prober/wire"
-	"isochrone/sweep/convert"
 	"isochrone/sweep/alerts"
+	"isochrone/sweep/convert"
 	"isochrone/sweep/dispatch"
 	"isochrone/sweep/ingest"
 	"isochrone/sweep/rollup"

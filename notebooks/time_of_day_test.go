@@ -124,11 +124,12 @@ func compareProfile(t *testing.T, got *timeOfDay, clock string, hours []tables.H
 	}
 	is := got.Profile[clock]
 	for at, values := range by {
-		q1, median, q3, _ := trend.Quartiles(values)
-		if is.N[at] != len(values) || is.Median[at] == nil || is.Q1[at] == nil || is.Q3[at] == nil {
-			t.Errorf("%s, hour %d: n %d, want %d, median %v, quartiles %v, %v", clock, at, is.N[at], len(values), is.Median[at], is.Q1[at], is.Q3[at])
+		want, _ := trend.SpreadOf(values)
+		if want.Q1 == nil || is.N[at] != want.N || is.Median[at] == nil || is.Q1[at] == nil || is.Q3[at] == nil {
+			t.Errorf("%s, hour %d: n %d, want %d, median %v, quartiles %v, %v", clock, at, is.N[at], want.N, is.Median[at], is.Q1[at], is.Q3[at])
 			continue
 		}
+		q1, median, q3 := *want.Q1, want.Median, *want.Q3
 		if math.Abs(*is.Median[at]-median) > 1e-9 || math.Abs(*is.Q1[at]-q1) > 1e-9 || math.Abs(*is.Q3[at]-q3) > 1e-9 {
 			t.Errorf("%s, hour %d: %v, %v, %v; want %v, %v, %v", clock, at, *is.Q1[at], *is.Median[at], *is.Q3[at], q1, median, q3)
 		}
@@ -145,8 +146,8 @@ func weekdays(week [7][24]*float64) float64 {
 				values = append(values, *v)
 			}
 		}
-		_, median, _, _ := trend.Quartiles(values)
-		days = append(days, median)
+		day, _ := trend.SpreadOf(values)
+		days = append(days, day.Median)
 	}
 	return slices.Max(days) - slices.Min(days)
 }
