@@ -41,7 +41,7 @@ export const explanations: Record<string, Explanation> = {
   },
   published: {
     title: "Measured against published",
-    what: "The median measured here less the round trip that Microsoft publishes for the two regions. Below 0 it is faster than published.",
+    what: "In the matrix the median measured here, on a pair's page the p95 of the time shown, less the round trip that Microsoft publishes for the two regions. Below 0 it is faster than published.",
     trust: "The published figure is a 95th percentile over 30 days, so that a median should lie below it. It is measured between Microsoft's own agents, over its own network: over vpn or a relay more is to be expected. Look into pairs above 0.",
     source: "Azure network round-trip latency statistics, as the catalogue holds them; p50 of the newest run.",
   },

@@ -91,7 +91,7 @@ function names(c: Context, pair: Pair): HTMLElement {
 function figures(t: Trend): Child[] {
   const q = t.quantiles;
   const last = t.hours.findLast((x) => x.baseline !== null);
-  const beside = t.published === null || q.p50 === null ? "" : `a p95; p50 is ${signed((q.p50 - t.published) / 1000)} ms from it`;
+  const beside = t.published === null || q.p95 === null ? "" : `a p95; ours is ${signed((q.p95 - t.published) / 1000)} ms from it`;
   return [
     h(
       "dl",
