@@ -25,6 +25,10 @@ func TestTheKeyIsAskedForOnce(t *testing.T) {
 	b.do(chromedp.Reload())
 	b.until(`document.querySelector("#matrix")`)
 	b.settled()
+	b.do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/matrix?find=west&code=%C3%A9"`)) // which is none
+	b.until(`location.hash === "#/matrix?find=west"`)
+	b.settled()
+	b.want(`document.querySelectorAll("main .fault, dialog").length`, "0")
 	b.want(`document.documentElement.outerHTML.includes("`+theKey+`")`, "false")
 	b.want(`JSON.stringify({...sessionStorage}) + JSON.stringify({...localStorage}) + document.cookie`, `{"isochrone-key":"`+theKey+`"}{}`)
 }

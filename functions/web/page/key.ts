@@ -5,6 +5,7 @@ import { h } from "./dom.ts";
 import { takeCode } from "./state.ts";
 
 const place = "isochrone-key";
+const header = /^[\x21-\x7e]+$/; // a header takes printable ASCII alone; anything else is no key
 let refused = false;
 let asking: Promise<string> | null = null;
 
@@ -12,7 +13,7 @@ let asking: Promise<string> | null = null;
 export function takeFromAddress(): void {
   const found = takeCode(location.hash);
   if (!found) return;
-  if (found.code) sessionStorage.setItem(place, found.code);
+  if (header.test(found.code)) sessionStorage.setItem(place, found.code);
   history.replaceState(null, "", found.rest);
 }
 
@@ -51,8 +52,7 @@ function prompt(): Promise<string> {
     dialog.addEventListener("close", () => {
       const entered = input.value.trim();
       dialog.remove();
-      // A header takes printable ASCII alone; anything else is no key.
-      if (/^[\x21-\x7e]+$/.test(entered)) {
+      if (header.test(entered)) {
         sessionStorage.setItem(place, entered);
         refused = false;
         resolve(entered);
