@@ -95,11 +95,18 @@ func (s *Store) Latest(ctx context.Context, path, probe string) ([]Row, error) {
 	case probe != "":
 		filter = "probe eq '" + probe + "'"
 	}
-	out, err := collect(scanSelected(ctx, s, s.name(latestTable), filter, latestFields()))
-	for i := range out {
-		out[i].Series.Environment = s.environment
+	var out []Row
+	for r, err := range scanSelected(ctx, s, s.name(latestTable), filter, latestFields()) {
+		if err != nil {
+			return nil, err
+		}
+		if out == nil {
+			out = make([]Row, 0, pageRows) // rows are large to copy
+		}
+		r.Series.Environment = s.environment
+		out = append(out, r)
 	}
-	return out, err
+	return out, nil
 }
 
 // latestFields are the columns of latest without the histograms.

@@ -82,7 +82,7 @@ func (b *bench) history(ctx context.Context) (err error) {
 		return err
 	}
 	b.say("the trend of %d hours: %d bytes of JSON", historyHours, size)
-	return b.cost("history_matrix_60", historyMatrixBarMS, func() error {
+	err = b.cost("history_matrix_60", historyMatrixBarMS, func() error {
 		m, err := answers.ReadMatrix(ctx, store, c, "public", "tcp-64", historyUntil)
 		if err != nil {
 			return err
@@ -90,9 +90,13 @@ func (b *bench) history(ctx context.Context) (err error) {
 		if m.Measured != historyProbers*(historyProbers-1) {
 			return fmt.Errorf("the matrix: %d pairs measured", m.Measured)
 		}
-		_, err = jsonSize(m)
+		_, err = jsonSize(reply.MatrixAnswerOf(m, nil, historyUntil))
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	return b.historyLake(ctx, server, store)
 }
 
 // cost prints the processor time of this process for a question, of which the emulator's is none, and how long
