@@ -60,11 +60,17 @@ type person struct {
 	rows alerts.Rows
 	from alerts.Configs
 	log  bytes.Buffer
+	// search says that changes are searched for: most tests are of something else.
+	search bool
 }
 
 // at is an evaluator for one invocation, as the function makes it.
 func (p *person) at(now time.Time) *alerts.Evaluator {
-	return alerts.New(environmentOf(p.rows), p.rows, p.from, func() time.Time { return now }, slog.New(slog.NewJSONHandler(&p.log, nil)))
+	e := alerts.New(environmentOf(p.rows), p.rows, p.from, func() time.Time { return now }, slog.New(slog.NewJSONHandler(&p.log, nil)))
+	if !p.search {
+		e.ChangesIn = nil
+	}
+	return e
 }
 
 func environmentOf(rows alerts.Rows) string {

@@ -100,8 +100,12 @@ func windowAt(l *tables.SeriesLevels, place int, in *time.Location, set config.D
 	for i, v := range earlier {
 		earlier[i] = math.Abs(v - w.expected)
 	}
-	w.score = (p50 - w.expected) / max(madScale*max(median(earlier), scatter(l, place)), least/float64(set.Score))
-	w.above = w.score > float64(set.Score)
+	above := func(spread float64) bool {
+		w.score = (p50 - w.expected) / max(madScale*spread, least/float64(set.Score))
+		return w.score > float64(set.Score)
+	}
+	own := median(earlier)
+	w.above = above(own) && above(max(own, scatter(l, place))) // the scatter of all costs a sort of 672 values
 	return w, true
 }
 
