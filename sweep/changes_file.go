@@ -54,7 +54,7 @@ func (c *changesCommand) ofFile() error {
 	}
 	view := changesFileView{name: titled(c.file), series: read, changes: []changeObject{}}
 	for _, found := range trend.Changes(read.values, c.options()) {
-		view.changes = append(view.changes, changeObject{read.times[found.At], toNanoseconds(found.Before), toNanoseconds(found.After), found.P})
+		view.changes = append(view.changes, changeObject{read.times[found.At], toNanoseconds(found.Before), toNanoseconds(found.After), threeDigits(found.P)})
 	}
 	if c.format == formatJSON {
 		var out bytes.Buffer
@@ -85,6 +85,15 @@ type changesFileView struct {
 	name    string
 	series  *series
 	changes []changeObject
+}
+
+// threeDigits rounds a p-value: more digits of it say nothing.
+func threeDigits(p float64) float64 {
+	short, err := strconv.ParseFloat(strconv.FormatFloat(p, 'e', 2, 64), 64)
+	if err != nil {
+		return p
+	}
+	return short
 }
 
 func (v changesFileView) records() []changeLine {

@@ -9,7 +9,7 @@ import (
 type Change struct {
 	At int // index of the first value after it
 	// Before and After are the medians of the segments beside it, up to the changes before and after
-	// it; of a segment that is longer, of the 500 values that lie next to it.
+	// it; of a segment that is longer, of the 100 values that lie next to it.
 	Before, After float64
 	P             float64 // of the t-test between the two segments; 0 is less than a double can hold
 }
@@ -23,20 +23,16 @@ type ChangeOptions struct {
 
 	// How changes are looked for. They were chosen on labelled series; 0 is what was chosen.
 
+	Reach     int     // values on each side that the running median takes in: 1
 	Window    int     // values in which one split is looked for at a time: 50
-	Candidate float64 // largest p of a split that is worth a judgement: 1e-4
-	Floor     float64 // least standard deviation within segments that the t-test believes, in units of the noise from value to value: 2
+	Candidate float64 // largest p of a split that is worth a judgement: 1e-3
+	Floor     float64 // least standard deviation within segments that the t-test believes, in units of the noise from value to value: 3
 	Sharpness float64 // least part of After − Before by which the values right beside it differ: 0.5
-	Beside    int     // how many of these there are on each side: 10
+	Beside    int     // how many of these there are on each side: 7, and a third of a short segment
 }
 
-// The part of the work that no option changes.
-const (
-	// despiked is how many values beside each one its running median takes in.
-	despiked = 1
-	// nearest is how many values next to a change its medians are taken of, at the most.
-	nearest = 500
-)
+// nearest is how many values next to a change its medians are taken of, at the most.
+const nearest = 100
 
 func (o ChangeOptions) complete() ChangeOptions {
 	choose := func(v *float64, otherwise float64) {
@@ -48,37 +44,46 @@ func (o ChangeOptions) complete() ChangeOptions {
 		o.Ratio = 0.01
 	}
 	choose(&o.P, 1e-6)
-	choose(&o.Candidate, 1e-4)
-	choose(&o.Floor, 2)
+	choose(&o.Candidate, 1e-3)
+	choose(&o.Floor, 3)
 	choose(&o.Sharpness, 0.5)
+	if o.Reach <= 0 {
+		o.Reach = 1
+	}
 	if o.Window <= 0 {
 		o.Window = 50
 	}
 	if o.Beside <= 0 {
-		o.Beside = 10
+		o.Beside = 7
 	}
 	o.Window = max(o.Window, 4)
 	return o
 }
 
 // Changes finds where the level of a series changes, in their order. Values that are no numbers, or
-// infinite, are missing: they are passed over. How far apart the values lie in time does not matter.
+// infinite, are missing: they are passed over. How far apart the values lie in time does not matter. A
+// series with a rhythm has that taken out first, unless its steps are what is asked for.
 //
-// It is E-divisive (Matteson and James, JASA 109, 2014) in the form of Hunter (Fleming, Kołaczkowski,
-// Kumar and others, "Hunter: Using Change Point Detection to Hunt for Performance Regressions",
-// arXiv 2301.03034; before it Daly and others at MongoDB, arXiv 2003.00584): in windows that overlap by half, the split
-// with the largest energy distance between its sides is kept as long as a t-test on them says so, and
-// its sides are split in turn; then the change of the largest p is struck out, its two segments made
-// one, until what remains is significant and large enough.
+// It is E-divisive (Matteson and James, "A nonparametric approach for multiple change point analysis
+// of multivariate data", JASA 109, 2014) in the form of Hunter (Fleming and others, "Hunter: Using Change
+// Point Detection to Hunt for Performance Regressions", arXiv 2301.03034): in windows that overlap by
+// half, the split with the largest energy distance between its sides is kept as long as a t-test on them
+// says so, and its sides are split in turn; then the change with the largest p is struck out, its two
+// segments made one, until what remains is significant and large enough.
 //
-// It departs from these papers in four ways, because round trips have long tails, and are not
-// independent of each other. The energy and the t-test see the running median of three values, so that
-// one value alone is never a change. The t-test, Student's with equal variances, takes the standard
-// deviation within the segments for at least Floor times that of the noise, estimated from the median
-// difference of neighbours: p is then larger than that of the plain test, and a drift of the level within
-// a segment is not taken for significant at every step. A slope, such as a day's rhythm, is no change: the values
-// right beside a change must differ by Sharpness of what the segments differ by. And the last judgement also
-// strikes out what is smaller than Least or Ratio, the smallest first, as Hunter's filter does at the end.
+// It departs from these papers, because round trips have long tails and are not independent of each
+// other:
+//
+//   - The energy and the t-test see the running median of 2·Reach + 1 values. Spikes are no changes.
+//   - The t-test, Student's with equal variances as Hunter's, takes the standard deviation within the
+//     segments for at least Floor times that of the noise, which is estimated from the median
+//     difference of neighbours. p is larger by that than the plain test's, and never smaller.
+//   - A slope, such as that of a day's rhythm, is no change: the values right beside a change must
+//     differ by Sharpness of what its segments differ by.
+//   - What is smaller than Least or Ratio is struck out as what is not significant is, the smallest first,
+//     with the segments beside judged anew. Hunter leaves out what is small once all is done.
+//
+// The cost grows with the number of values, times the window.
 func Changes(values []float64, o ChangeOptions) []Change {
 	o = o.complete()
 	var present []float64
@@ -88,7 +93,7 @@ func Changes(values []float64, o ChangeOptions) []Change {
 			present, at = append(present, v), append(at, i)
 		}
 	}
-	level := runningMedian(present, despiked)
+	level := runningMedian(present, o.Reach)
 	noise, ok := rescale(level, present)
 	if !ok {
 		return nil
@@ -128,15 +133,17 @@ func rescale(level, values []float64) (noise float64, ok bool) {
 	return medianOfValues(steps) / widest / (normalQuartile * math.Sqrt2), true
 }
 
-// runningMedian is the median of each value with as many as reach on each side, fewer at the ends.
+// runningMedian is the median of each value with as many as reach on each side; at the ends it is of
+// the values there that are as many.
 func runningMedian(values []float64, reach int) []float64 {
 	out := make([]float64, len(values))
-	var room [2*despiked + 1]float64
+	width := min(2*reach+1, len(values))
+	near := make([]float64, width)
 	for i := range values {
-		k := min(reach, i, len(values)-1-i)
-		near := append(room[:0], values[i-k:i+k+1]...)
+		from := min(max(i-reach, 0), len(values)-width)
+		copy(near, values[from:from+width])
 		slices.Sort(near)
-		out[i] = near[k]
+		out[i] = near[width/2]
 	}
 	return out
 }

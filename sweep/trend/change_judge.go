@@ -84,7 +84,7 @@ func (j *judge) look(i int) {
 	left, right := j.values[before.at:c.at], j.values[c.at:next.at]
 	c.Before, c.After = medianOfValues(last(left, nearest)), medianOfValues(first(right, nearest))
 	step := math.Abs(c.After - c.Before)
-	beside := medianOfValues(first(right, j.options.Beside)) - medianOfValues(last(left, j.options.Beside))
+	beside := medianOfValues(first(right, j.beside(len(right)))) - medianOfValues(last(left, j.beside(len(left))))
 	switch sharp := j.options.Sharpness * step; {
 	case math.Signbit(beside) != math.Signbit(c.After-c.Before) || math.Abs(beside) < sharp:
 		f.badness = 0 // above all that are too small
@@ -95,6 +95,10 @@ func (j *judge) look(i int) {
 	}
 	heap.Push(&j.worst, f)
 }
+
+// beside is how many values of a segment of n lie right beside its end: a third at the most, or of a
+// slope that is two short segments all would be beside.
+func (j *judge) beside(n int) int { return min(j.options.Beside, max(3, (n+2)/3)) }
 
 func first(values []float64, n int) []float64 { return values[:min(n, len(values))] }
 func last(values []float64, n int) []float64  { return values[max(0, len(values)-n):] }

@@ -32,7 +32,7 @@ func split(values []float64, window int, worth func(before, after moments) bool)
 }
 
 // energySplit is where two sides of values are furthest apart by the energy distance with the
-// exponent 1, weighted by nm / (n + m) as in Matteson and James (2014), equations 5 and 6: the index of the
+// exponent 1, weighted by nm / (n + m) as Matteson and James (2014) weight it: the index of the
 // first value after it. 0: they are nowhere apart.
 func energySplit(values []float64) int {
 	n := len(values)

@@ -107,12 +107,12 @@ func meanOfKinds(all []labelled, found []outcome, left int) float64 {
 
 // changesOptions are those among which is chosen: everything that was tuned. p and the ratio are given.
 func changesOptions() (out []trend.ChangeOptions) {
-	for _, window := range []int{30, 50, 80} {
-		for _, candidate := range []float64{1e-3, 1e-4} {
+	for _, shape := range [][2]int{{1, 30}, {1, 50}, {1, 80}, {2, 50}} { // reach and window
+		for _, candidate := range []float64{1e-2, 1e-3, 1e-4} {
 			for _, floor := range []float64{2, 3, 4} {
-				for _, sharpness := range []float64{0.4, 0.5, 0.6} {
+				for _, sharpness := range []float64{0.5, 0.6} {
 					for _, beside := range []int{7, 10} {
-						out = append(out, trend.ChangeOptions{Window: window, Candidate: candidate, Floor: floor, Sharpness: sharpness, Beside: beside})
+						out = append(out, trend.ChangeOptions{Reach: shape[0], Window: shape[1], Candidate: candidate, Floor: floor, Sharpness: sharpness, Beside: beside})
 					}
 				}
 			}
@@ -122,7 +122,7 @@ func changesOptions() (out []trend.ChangeOptions) {
 }
 
 func tuned(o trend.ChangeOptions) string {
-	return fmt.Sprintf("window %d, candidate %g, floor %g, sharpness %g, beside %d", o.Window, o.Candidate, o.Floor, o.Sharpness, o.Beside)
+	return fmt.Sprintf("reach %d, window %d, candidate %g, floor %g, sharpness %g, beside %d", o.Reach, o.Window, o.Candidate, o.Floor, o.Sharpness, o.Beside)
 }
 
 // changesTime times one series of all measured values, again and again.
