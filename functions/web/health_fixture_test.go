@@ -23,6 +23,12 @@ func coverage(v url.Values) object {
 			if p == 1 && i == n-1 {
 				h["received"], h["expired"] = 119, 1
 			}
+			if p == 0 && i == n-1 { // they are under way
+				h["received"], h["open"] = 100, 20
+			}
+			if p == 2 && i == n-1 {
+				h["received"], h["open"] = 0, 120
+			}
 			planned, received, expired = planned+120, received+h["received"].(int), expired+h["expired"].(int)
 			hours = append(hours, h)
 		}

@@ -19,6 +19,7 @@ func TestCoverageByProberAndHour(t *testing.T) {
 	b.want(row("southafricanorth")+`.slice(0, 2).join() + "…" + `+row("southafricanorth")+`.slice(12, 17).join()`, "90,100…100,17,17,17,100")
 	b.want(row("westus2")+".slice(0, 8).join()", "100,–,–,–,–,–,–,100") // before it was added nothing was planned
 	b.want(row("brazilsouth")+".at(-1)", ">99")                         // 119 of 120 are not all
+	b.want(row("australiaeast")+".at(-1) + "+row("eastus")+".at(-1)", "100…") // what is awaited is not lacking yet
 	b.do(chromedp.Focus(chromedp.CSS("#coverage")))
 	b.press(kb.ArrowDown)
 	b.press(kb.End)

@@ -70,7 +70,7 @@ func trend(v url.Values) object {
 		"since":  since, "until": until, "hours_in_window": n, "hours_with_data": len(hours), "newest_hour": until.Add(-time.Hour), "behind": false,
 		"zones": object{"source": "Europe/Amsterdam", "target": "America/New_York"}, "hours": hours, "quantiles": quantiles(len(hours) * 1200),
 		"changes": []object{{"t": step, "before_us": 81_100, "after_us": 84_200, "p": 3e-9, "kind": "rerouted"}},
-		"trend":   object{"slope_us_per_day": 12.4, "low": -3.1, "high": 40.2, "p": 0.21, "n": n / 24},
+		"trend":   object{"slope_us_per_day": 12.4, "low": -3.1, "high": 40.2, "p": 0.21, "n": len(hours)},
 		"diurnal": nil, "diurnal_refused": "a gap of 56 hours: over 3 hours without data nobody can tell a rhythm",
 		"profile":     object{"utc": profile(0), "source": profile(1), "target": profile(-5)},
 		"distance_km": 6_190.4, "floor_us": 60_690.2, "published_p95_ms": 85,

@@ -50,8 +50,11 @@ function sliced(p: ProberCoverage, width: number): Map<number, Slice> {
   return out;
 }
 
+/** due are the runs whose document should be there by now: of those that are awaited nobody knows yet. */
+const due = (s: Counts): number => Math.max(0, s.planned - s.open);
+
 const share = (s: Counts): string => {
-  const part = (100 * s.received) / s.planned;
+  const part = (100 * s.received) / due(s);
   return part >= 100 ? "100" : part > 99 ? ">99" : part.toFixed(0); // 99.9 is not all of it
 };
 
@@ -91,7 +94,12 @@ function grid(c: Context, all: Coverage, days: boolean, detail: HTMLElement): HT
         add(into, absent);
         return;
       }
-      const lacking = 1 - s.received / s.planned;
+      if (due(s) === 0) {
+        into.classList.add("missing");
+        add(into, "…");
+        return;
+      }
+      const lacking = 1 - s.received / due(s);
       add(into, share(s));
       if (lacking > 0) {
         const { fill, ink } = sequential(0.25 + 0.75 * lacking);

@@ -107,9 +107,9 @@ export const explanations: Record<string, Explanation> = {
   },
   trend: {
     title: "Trend",
-    what: "How much the round trip rises or falls a day, as the median of the slopes between the medians of any two days (Theil–Sen), with its 95 % range.",
-    trust: "Trust it when p is small and the range does not hold 0. p is Mann–Kendall's with Hamed and Rao's variance, which knows that a day resembles the one before it. A step looks like a trend: look at the change points first, and read the slope before the p.",
-    source: "The days' medians of the time shown; docs/statistics.md, Trend.",
+    what: "How much the round trip rises or falls a day, as the median of the slopes between any two hours (Theil–Sen), with its 95 % range.",
+    trust: "Trust it when p is small and the range does not hold 0. p is Mann–Kendall's with Hamed and Rao's variance, which knows that an hour resembles the one before it. A step looks like a trend: look at the change points first, and read the slope before the p. Four weeks make it worth a look.",
+    source: "Hourly medians of the time shown; docs/statistics.md, Trend.",
   },
   diurnal: {
     title: "Daily rhythm",
@@ -191,7 +191,7 @@ export const explanations: Record<string, Explanation> = {
   },
   coverage: {
     title: "Coverage",
-    what: "Of the runs that were planned, the part whose document came in. A failed run came in: it is a result. expired runs never reported; missed ones were never handed out.",
+    what: "Of the runs that were planned, the part whose document came in. A failed run came in: it is a result. expired runs never reported; missed ones were never handed out. Those that are still awaited are left out; “…” stands where all are.",
     trust: "100 % means that every planned run has a row, and not that every probe was answered.",
     source: "Plans of the sweeps held against the rows, when asked; no counters are kept.",
   },

@@ -104,7 +104,7 @@ function figures(t: Trend): Child[] {
       figure("light", "distance", withMs(t.floor), t.distance === null ? "" : `over ${count(t.distance)} km`),
       figure("stretch", "stretch", t.floor && q.p50 !== null && (t.distance ?? 0) >= 500 ? digits(q.p50 / t.floor) + " ×" : "–", "p50 over light"),
       figure("published", "published", withMs(t.published), beside),
-      figure("trend", "trend", t.slope?.perDay == null ? "–" : `${signed(t.slope.perDay)} µs a day`, t.slope ? trendBeside(t.slope) : "too few days"),
+      figure("trend", "trend", t.slope?.perDay == null ? "–" : `${signed(t.slope.perDay)} µs a day`, t.slope ? trendBeside(t.slope) : "too few hours"),
       figure("daily rhythm", "diurnal", t.diurnal ? (t.diurnal.daily ? t.diurnal.grade || "daily" : "none") : "–", t.diurnal ? `amplitude ${withMs(t.diurnal.amplitude)}, n ${count(t.diurnal.n)} hours` : t.diurnalRefused),
       figure("hours with data", "coverage_hours", `${count(t.withData)} of ${count(t.inWindow)}`),
     ),
@@ -114,5 +114,5 @@ function figures(t: Trend): Child[] {
 
 function trendBeside(s: NonNullable<Trend["slope"]>): string {
   const interval = range(s.low, s.high, (v) => (v === null ? "–" : signed(v)));
-  return [interval && `95 %: ${interval}`, s.p !== null && `p ${s.p < 0.001 ? "< 0.001" : digits(s.p)}`, s.n !== null && `n ${count(s.n)} days`].filter(Boolean).join(", ");
+  return [interval && `95 %: ${interval}`, s.p !== null && `p ${s.p < 0.001 ? "< 0.001" : digits(s.p)}`, s.n !== null && `n ${count(s.n)} hours`].filter(Boolean).join(", ");
 }
