@@ -20,7 +20,7 @@ func TestTheFixturesAreWhatQuerySends(t *testing.T) {
 		into  any
 	}{
 		"overview": {nil, &reply.Overview{}}, "matrix": {asked, &reply.MatrixAnswer{}}, "trend": {asked, &reply.Trend{}}, "heatmap": {asked, &reply.Heatmap{}}, "distribution": {asked, &reply.Distribution{}},
-		"compare": {asked, &reply.Compare{}}, "recovery": {asked, &reply.Recovery{}}, "coverage": {short, &reply.Coverage{}}, "probers": {nil, &reply.Probers{}}, "changes": {short, &reply.Changes{}},
+		"compare": {asked, &reply.Compare{}}, "recovery": {asked, &reply.Recovery{}}, "coverage": {short, &reply.Coverage{}}, "probers": {nil, &reply.Probers{}}, "changes": {short, &reply.Changes{}}, "alerts": {nil, &reply.Alerts{}},
 	} {
 		body, ok := q.answers[question](c.asked).body.([]byte)
 		if !ok {

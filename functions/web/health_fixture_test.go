@@ -59,8 +59,10 @@ func changes(v url.Values) object {
 }
 
 func alerts(url.Values) object {
-	return with(headOf(nil, nil, nil), object{"alerts": []object{
-		{"kind": "deviation", "series": "westeurope → eastus, public, tcp-64", "raised_at": now.Add(-30 * time.Hour), "ended_at": now.Add(-26 * time.Hour), "message": "p50 was 9.1 ms where 4.2 ms are usual at this hour of the week"},
-		{"kind": "coverage", "series": "southafricanorth", "raised_at": now.Add(-2 * time.Hour), "ended_at": nil, "message": "17 % of the planned runs came in"},
+	return with(headOf(nil, nil, nil), object{"since": now.AddDate(0, 0, -7), "until": now, "open": 1, "next": nil, "alerts": []object{
+		{"kind": "deviation", "series": "westeurope|eastus|public|tcp-64", "source": "westeurope", "target": "eastus", "path": "public", "probe": "tcp-64", "since": now.Add(-32 * time.Hour), "raised_at": now.Add(-30 * time.Hour),
+			"ended_at": now.Add(-26 * time.Hour), "message": "p50 was 9.1 ms where 4.2 ms are usual at this hour of the week", "end_message": "three hours running were as usual", "simulated": false},
+		{"kind": "coverage", "series": "southafricanorth", "source": nil, "target": nil, "path": nil, "probe": nil, "since": now.Add(-3 * time.Hour), "raised_at": now.Add(-2 * time.Hour), "ended_at": nil,
+			"message": "17 % of the planned runs came in", "end_message": nil, "simulated": false},
 	}})
 }

@@ -17,8 +17,8 @@ func TestCoverageByProberAndHour(t *testing.T) {
 		return `((prober) => [...[...document.querySelectorAll("#coverage .line")].find((l) => l.querySelector(".lead").textContent === prober).querySelectorAll(".cell")].map((c) => c.textContent))("` + prober + `")`
 	}
 	b.want(row("southafricanorth")+`.slice(0, 2).join() + "…" + `+row("southafricanorth")+`.slice(12, 17).join()`, "90,100…100,17,17,17,100")
-	b.want(row("westus2")+".slice(0, 8).join()", "100,–,–,–,–,–,–,100") // before it was added nothing was planned
-	b.want(row("brazilsouth")+".at(-1)", ">99")                         // 119 of 120 are not all
+	b.want(row("westus2")+".slice(0, 8).join()", "100,–,–,–,–,–,–,100")       // before it was added nothing was planned
+	b.want(row("brazilsouth")+".at(-1)", ">99")                               // 119 of 120 are not all
 	b.want(row("australiaeast")+".at(-1) + "+row("eastus")+".at(-1)", "100…") // what is awaited is not lacking yet
 	b.do(chromedp.Focus(chromedp.CSS("#coverage")))
 	b.press(kb.ArrowDown)
@@ -62,6 +62,7 @@ func TestEventsInPages(t *testing.T) {
 	b := open(t, q, 1280, 900)
 	b.visit("/events")
 	b.want(`[...document.querySelectorAll("#alerts tbody tr")].map((r) => r.cells[0].textContent + " " + r.cells[1].textContent).join()`, "▲ lasts coverage,ended deviation")
+	b.want(`document.querySelector("#alerts a").textContent`, "westeurope → eastus, public, tcp-64")
 	b.want(`document.querySelectorAll("#changes tbody tr").length`, "2")
 	b.click("#more")
 	b.until(`document.querySelectorAll("#changes tbody tr").length === 3`)

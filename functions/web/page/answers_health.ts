@@ -93,23 +93,26 @@ export function seriesChanges(v: unknown): Head & { changes: SeriesChange[]; nex
 export interface Alert {
   kind: string;
   series: string;
+  source: string;
+  target: string;
+  path: string;
+  probe: string;
   raised: Date | null;
   ended: Date | null;
   message: string;
+  endMessage: string;
 }
 
-export function alerts(v: unknown): Head & { alerts: Alert[] } {
+export function alerts(v: unknown): Head & { alerts: Alert[]; next: string } {
   return {
     ...head(v),
+    next: text(raw(v).next),
     alerts: list(raw(v).alerts).map((each) => {
       const a = raw(each);
-      return { kind: text(a.kind), series: text(a.series) || seriesName(a.series), raised: time(a.raised_at), ended: time(a.ended_at), message: text(a.message) };
+      return {
+        kind: text(a.kind), series: text(a.series), source: text(a.source), target: text(a.target), path: text(a.path), probe: text(a.probe),
+        raised: time(a.raised_at), ended: time(a.ended_at), message: text(a.message), endMessage: text(a.end_message),
+      };
     }),
   };
-}
-
-function seriesName(v: unknown): string {
-  const s = raw(v);
-  const name = [text(s.source), text(s.target)].filter((e) => e !== "").join(" → ");
-  return [name, text(s.path), text(s.probe)].filter((e) => e !== "").join(", ");
 }

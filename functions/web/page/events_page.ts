@@ -15,7 +15,8 @@ export async function showEvents(c: Context): Promise<Child[]> {
   const alerts = h("div", { id: "alerts" });
   later(alerts, async () => {
     try {
-      return [section("Alerts", "alerts", alertsTable(readAlerts(await ask("alerts")).alerts))];
+      const found = readAlerts(await ask("alerts"));
+      return [section("Alerts", "alerts", alertsTable(c, found.alerts), found.next ? note("Older ones are left out: sweep alerts lists them all.") : null)];
     } catch (error) {
       if (error instanceof Refused && error.status === 404) return []; // this app raises none
       throw error;
@@ -25,10 +26,19 @@ export async function showEvents(c: Context): Promise<Child[]> {
   return [h("h1", {}, "Events"), h("div", { class: "controls" }, choice("since", "Time", spans, since, (s) => c.go({ since: s }))), alerts, section("Change points", "changes", list)];
 }
 
-function alertsTable(alerts: Alert[]): HTMLElement {
+function alertsTable(c: Context, alerts: Alert[]): HTMLElement {
   if (alerts.length === 0) return note("Nothing was raised.");
   const order = [...alerts.filter((a) => a.ended === null), ...alerts.filter((a) => a.ended !== null)];
-  return plainTable(["state", "kind", "series", "since", "until", "what"], order.map((a) => [a.ended === null ? "▲ lasts" : "ended", a.kind, a.series, when(a.raised), when(a.ended), a.message]));
+  return plainTable(
+    ["state", "kind", "about", "found", "over", "what"],
+    order.map((a) => [a.ended === null ? "▲ lasts" : "ended", a.kind, subject(c, a), when(a.raised), when(a.ended), a.endMessage ? `${a.message}; over: ${a.endMessage}` : a.message]),
+  );
+}
+
+/** subject is what an alert is about: a series, whose page is linked, or a prober or objective by name. */
+function subject(c: Context, a: Alert): string | Node {
+  if (!a.source || !a.target) return a.series;
+  return h("a", { href: c.link({ page: "pair", source: a.source, target: a.target, path: a.path, probe: a.probe }) }, `${a.source} → ${a.target}, ${a.path}, ${a.probe}`);
 }
 
 async function changesOf(c: Context, since: string): Promise<Child[]> {
