@@ -23,7 +23,7 @@ export function pairsTable(c: Context, m: Matrix, cells: Cell[], detail: HTMLEle
     { key: "target", name: "to", about: "state", width: 134, text: (x) => x.target, value: (x) => x.target },
     ...measuresOf(m.cells).map((measure): Column => ({
       key: measure.key, name: `${measure.name}, ${measure.unit}`, about: measure.about, width: wide(`${measure.name}, ${measure.unit}`), measure, value: measure.value,
-      text: (x) => (measure.value(x) === null ? (measure.key === "p99" && x.state !== "measured" ? absent : measure.key === "p50" ? word(x, measure) : x.state === "measured" ? word(x, measure) : absent) : measure.show(measure.value(x)) + (measure.key === "p50" ? marks(x) : "")),
+      text: (x) => textOf(x, measure),
     })),
     { key: "distance", name: "distance, km", about: "distance", width: wide("distance, km"), text: (x) => count(x.distance), value: (x) => x.distance },
     { key: "n", name: "n", about: "n", width: 62, text: (x) => count(x.n), value: (x) => x.n },
@@ -72,6 +72,13 @@ export function pairsTable(c: Context, m: Matrix, cells: Cell[], detail: HTMLEle
   });
   grid.id = "pairs";
   return grid;
+}
+
+/** textOf is a figure of a pair; what a run came to instead stands under p50 alone, and not in every column. */
+function textOf(x: Cell, m: Measure): string {
+  const value = m.value(x);
+  if (value !== null) return m.show(value) + (m.key === "p50" ? marks(x) : "");
+  return m.key === "p50" || x.state === "measured" ? word(x, m) : absent;
 }
 
 /** wide is how much room a heading needs, with the button of its explanation. */
