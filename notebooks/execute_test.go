@@ -41,6 +41,11 @@ func execute(t *testing.T, name string, settings []string, parameters string, wi
 	cmd.Dir = e.folder
 	// No kernel, library or start-up file of whoever runs the test.
 	cmd.Env = append([]string{"HOME=" + home, "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "PYTHONNOUSERSITE=1"}, settings...)
+	for _, v := range os.Environ() {
+		if strings.HasPrefix(v, "OPENBLAS_") { // what numpy's library needs on some processors
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {

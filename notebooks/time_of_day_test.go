@@ -1,12 +1,14 @@
 package notebooks
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"testing"
 	"time"
 
+	"isochrone/sweep/simulate"
 	"isochrone/sweep/tables"
 	"isochrone/sweep/trend"
 )
@@ -84,8 +86,38 @@ func TestTimeOfDay(t *testing.T) {
 	if s := got.STL; s == nil || s.Strength < 0.5 || s.Strength > 1 || math.Abs(1000*s.Swing-pair.AmplitudeUS) > 0.4*pair.AmplitudeUS {
 		t.Errorf("STL %+v, and the model's amplitude is %v us", s, pair.AmplitudeUS)
 	}
+	compareWithCommands(t, h, &got, step)
 	if spread := weekdays(got.WeekMS); 1000*spread > 0.2*step.DeltaUS {
 		t.Errorf("the step of %v us paints weekdays: they are %v ms apart", step.DeltaUS, spread)
+	}
+}
+
+// compareWithCommands holds the diurnal score to that of "sweep trend", and how many hours there are of each weekday to "sweep heatmap".
+func compareWithCommands(t *testing.T, h *history, got *timeOfDay, step simulate.Step) {
+	t.Helper()
+	of := []string{step.Source, step.Target, "--probe", "udp", "--since", since.AddDate(0, 0, -7).Format("2006-01-02"), "--until", until.Format("2006-01-02"), "--format", "json"}
+	var score struct {
+		Diurnal struct {
+			Daily     bool    `json:"daily"`
+			Amplitude float64 `json:"amplitude_us"`
+			Class     string  `json:"class"`
+		} `json:"diurnal"`
+	}
+	must(t, json.Unmarshal(h.sweep(t, append([]string{"trend"}, of...)...), &score))
+	if d := score.Diurnal; d.Daily != got.Diurnal.Daily || d.Class != got.Diurnal.Class || math.Abs(d.Amplitude-1000*got.Diurnal.Amplitude) > 0.01 {
+		t.Errorf("diurnal %+v, and sweep trend has %+v", got.Diurnal, d)
+	}
+	var heat struct {
+		Cells []struct{ Weekday, Hour, N int }
+	}
+	must(t, json.Unmarshal(h.sweep(t, append([]string{"heatmap", "--zone", "source"}, of...)...), &heat))
+	if len(heat.Cells) != 7*24 {
+		t.Fatalf("sweep heatmap has %d cells", len(heat.Cells))
+	}
+	for _, c := range heat.Cells {
+		if got.WeekN[c.Weekday][c.Hour] != c.N {
+			t.Errorf("weekday %d, hour %d: %d hours, and sweep heatmap has %d", c.Weekday, c.Hour, got.WeekN[c.Weekday][c.Hour], c.N)
+		}
 	}
 }
 
@@ -125,13 +157,12 @@ func compareProfile(t *testing.T, got *timeOfDay, clock string, hours []tables.H
 	is := got.Profile[clock]
 	for at, values := range by {
 		want, _ := trend.SpreadOf(values)
-		if want.Q1 == nil || is.N[at] != want.N || is.Median[at] == nil || is.Q1[at] == nil || is.Q3[at] == nil {
-			t.Errorf("%s, hour %d: n %d, want %d, median %v, quartiles %v, %v", clock, at, is.N[at], want.N, is.Median[at], is.Q1[at], is.Q3[at])
+		if is.N[at] != len(values) || is.Median[at] == nil || is.Q1[at] == nil || is.Q3[at] == nil {
+			t.Errorf("%s, hour %d: n %d, want %d, median %v, quartiles %v, %v", clock, at, is.N[at], len(values), is.Median[at], is.Q1[at], is.Q3[at])
 			continue
 		}
-		q1, median, q3 := *want.Q1, want.Median, *want.Q3
-		if math.Abs(*is.Median[at]-median) > 1e-9 || math.Abs(*is.Q1[at]-q1) > 1e-9 || math.Abs(*is.Q3[at]-q3) > 1e-9 {
-			t.Errorf("%s, hour %d: %v, %v, %v; want %v, %v, %v", clock, at, *is.Q1[at], *is.Median[at], *is.Q3[at], q1, median, q3)
+		if math.Abs(*is.Median[at]-want.Median) > 1e-9 || math.Abs(*is.Q1[at]-*want.Q1) > 1e-9 || math.Abs(*is.Q3[at]-*want.Q3) > 1e-9 {
+			t.Errorf("%s, hour %d: %v, %v, %v; want %v, %v, %v", clock, at, *is.Q1[at], *is.Median[at], *is.Q3[at], *want.Q1, want.Median, *want.Q3)
 		}
 	}
 }
@@ -146,8 +177,8 @@ func weekdays(week [7][24]*float64) float64 {
 				values = append(values, *v)
 			}
 		}
-		day, _ := trend.SpreadOf(values)
-		days = append(days, day.Median)
+		spread, _ := trend.SpreadOf(values)
+		days = append(days, spread.Median)
 	}
 	return slices.Max(days) - slices.Min(days)
 }
