@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write the generated parts of docs/forma
 // generated returns the parts of docs/formats.md that are held against the code, by name.
 func generated(t *testing.T) map[string]string {
 	t.Helper()
-	return map[string]string{"columns": columnsTable(tables.Columns()), "hours": columnsTable(tables.HourColumns()), "profiles": columnsTable(tables.ProfileColumns()),
+	return map[string]string{"columns": columnsTable(tables.Columns()), "hours": columnsTable(tables.HourColumns()), "profiles": columnsTable(tables.ProfileColumns()), "alerts": columnsTable(tables.AlertColumns()),
 		"parquet": parquetColumns(t), "intervals": intervalColumns(t), "lake": lakeColumns(t)}
 }
 

@@ -20,6 +20,8 @@ const (
 	movedHours = 12
 	// changeNew is how long ago a change may be to be told: what lies further back was there before anybody looked.
 	changeNew = 4 * 24 * time.Hour
+	// settled is how long the new level must have lasted: some slow hours are a deviation, and a level is more.
+	settled = 6 * time.Hour
 	// changeMemory is for how long it is remembered which were told. The place of a change is found again with every
 	// search, some hours off: one in the same direction within sameChange is the same.
 	changeMemory = changeNew + 2*sameChange
@@ -44,6 +46,9 @@ func (e *Evaluator) search(t *touched, now time.Time) bool {
 		c := found[i]
 		if c.Time.Before(now.Add(-changeNew)) {
 			break
+		}
+		if c.Time.Add(settled).After(t.Newest.Add(time.Hour)) {
+			continue
 		}
 		if e.largeEnough(c.BeforeUS, c.AfterUS) && !e.wasTold(subjectOf(t.SeriesLevels), c) {
 			t.found = append(t.found, e.changeOf(t.SeriesLevels, c))

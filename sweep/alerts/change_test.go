@@ -88,6 +88,16 @@ func TestAChangeBackIsAnother(t *testing.T) {
 	}
 }
 
+// Some slow hours are no other level, whatever the search makes of them.
+func TestALevelMustHaveLasted(t *testing.T) {
+	_, p := hearing(t, 9, func(h int) float64 { return 12 }, always(func(_, _ []trend.Point) []answers.Change {
+		return []answers.Change{rerouted(4, 80, 92)}
+	}))
+	if lines := p.lines(t); len(lines) > 0 {
+		t.Errorf("after five hours %q", lines)
+	}
+}
+
 func TestChangesThatAreOldOrSmallAreNotTold(t *testing.T) {
 	for name, c := range map[string]answers.Change{"old": rerouted(-5*24, 80, 92), "small": rerouted(4, 80, 80.4), "less than 1 %": rerouted(4, 80, 80.7)} {
 		if _, p := hearing(t, 40, func(int) float64 { return 0 }, always(found(c))); len(p.lines(t)) > 0 {

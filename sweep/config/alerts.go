@@ -62,10 +62,10 @@ func (r *reader) alerts(file section, c *Config) {
 	a := &c.Alerts
 	r.alertsOf(s, "deviation", &a.Deviation.Off, func(s section) {
 		r.whole(s, "score", &a.Deviation.Score, 1, 1000, "spreads above what is usual at that hour of the week")
-		r.least(s, &a.Deviation.Least)
+		r.span(s, "least", &a.Deviation.Least, time.Microsecond, time.Minute, "less is within what a machine's clock and scheduling make")
 	}, "score", "least")
 	r.alertsOf(s, "change", &a.Change.Off, func(s section) {
-		r.least(s, &a.Change.Least)
+		r.span(s, "least", &a.Change.Least, 500*time.Microsecond, time.Minute, "smaller steps are not looked for")
 		r.span(s, "lasts", &a.Change.Lasts, time.Hour, 7*24*time.Hour, "a change is told once, and ends by itself after that")
 	}, "least", "lasts")
 	r.alertsOf(s, "coverage", &a.Coverage.Off, func(s section) {
@@ -92,10 +92,6 @@ func (r *reader) alertsOf(alerts section, kind string, off *bool, read func(sect
 			r.fault(s.lineOf(key), "%s: says nothing where off is true; leave one of them out", s.place(key))
 		}
 	}
-}
-
-func (r *reader) least(s section, to *time.Duration) {
-	r.span(s, "least", to, time.Microsecond, time.Minute, "less is within what a machine's clock and scheduling make")
 }
 
 // whole reads a whole number within bounds.
