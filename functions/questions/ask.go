@@ -6,6 +6,7 @@ import (
 
 	"isochrone/sweep/answers"
 	"isochrone/sweep/reply"
+	"isochrone/sweep/tables"
 )
 
 func askOverview(_ context.Context, a *asked) (any, error) {
@@ -45,5 +46,16 @@ func askCoverage(ctx context.Context, a *asked) (any, error) {
 	}
 	out := reply.CoverageOf(a.environment, found, q, a.now)
 	out.Probers, out.Next = page(a, out.Probers)
+	return out, nil
+}
+
+func askAlerts(ctx context.Context, a *asked) (any, error) {
+	q := answers.AlertQuery{Kind: tables.AlertKind(a.values["kind"]), Since: a.since, Until: a.until, Open: a.values["state"] == openAlerts}
+	found, err := answers.ReadAlerts(ctx, a.rows, q)
+	if err != nil {
+		return nil, err
+	}
+	out := reply.AlertsOf(a.environment, q, found, a.now)
+	out.Alerts, out.Next = page(a, out.Alerts)
 	return out, nil
 }

@@ -17,6 +17,7 @@ type Rows interface {
 	answers.LatestRows
 	answers.RunRows
 	answers.CoverageRows
+	answers.AlertRows
 	answers.SeriesHours
 }
 

@@ -47,6 +47,7 @@ type stores struct {
 	runs    []tables.Row // in the order of Runs
 	hours   []tables.Hour
 	probers []wire.Registration
+	alerts  []tables.Alert
 	config  string
 	err     error
 	block   chan struct{} // Latest waits for it where there is one

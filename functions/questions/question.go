@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"isochrone/sweep/reply"
+	"isochrone/sweep/tables"
 )
 
 // question is one thing that can be asked.
@@ -23,6 +24,20 @@ func table() []question {
 	return slices.Concat(nowQuestions(), historyQuestions(), planningQuestions())
 }
 
+const openAlerts = "open"
+
+var (
+	alertKind  = parameter{name: "kind", meaning: "only of this kind; without it all", form: form{want: "deviation, change, coverage or objective", choices: alertKinds()}, example: "deviation"}
+	alertState = parameter{name: "state", meaning: "only those that last; without it all", form: form{want: "open", choices: []string{openAlerts}}, example: openAlerts}
+)
+
+func alertKinds() (names []string) {
+	for _, k := range tables.AlertKinds() {
+		names = append(names, string(k))
+	}
+	return names
+}
+
 // nowQuestions are about the newest sweeps.
 func nowQuestions() []question {
 	return []question{
@@ -32,6 +47,8 @@ func nowQuestions() []question {
 		{name: "coverage", summary: "What became of every planned run, by prober and hour.",
 			parameters: []parameter{source.optional(), path.filter(), probe.filter(), since("24h"), until, limit, next}, most: 31 * day, answer: reply.Coverage{}, ask: askCoverage},
 		{name: "probers", summary: "Which probers live.", answer: reply.Probers{}, ask: askProbers},
+		{name: "alerts", summary: "What was worth telling, and what of it lasts.",
+			parameters: []parameter{alertKind, alertState, since("7d"), until, limit, next}, most: mostHistory, answer: reply.Alerts{}, ask: askAlerts},
 	}
 }
 
