@@ -20,8 +20,8 @@ func newDoctor(s *session) *cobra.Command {
 		Short: "Look at everything that an environment needs, and say what to do about what is wrong",
 		Long: `doctor looks at the access to the storage and its roles, the clocks, the configuration, the
 probers' heartbeats, the address at which each is measured on each path, the schedule and the age
-of the last sweep, and at what waits: documents in the inbox, hours to be computed, what was
-refused. It changes nothing.
+of the last sweep, at what waits: documents in the inbox, hours to be computed, what was
+refused, and at the alerts that are open. It changes nothing.
 
 Each finding is ok, a warning, a fault (the environment does not measure as it should, or will
 lose something), or unknown (it could not be looked at), and says what to do. Names of addresses

@@ -42,6 +42,7 @@ const (
 	CheckHours         = "hours"
 	CheckLake          = "lake"
 	CheckQuarantine    = "quarantine"
+	CheckAlerts        = "alerts"
 )
 
 // Finding is what was found of one part.
@@ -80,6 +81,8 @@ type Rows interface {
 	HourMarks(ctx context.Context) ([]tables.HourMark, error)
 	// DayMarks lists the days that wait to be compacted.
 	DayMarks(ctx context.Context) ([]tables.DayMark, error)
+	// Claims lists the alerts that are open.
+	Claims(ctx context.Context) ([]tables.Claim, error)
 }
 
 // Doctor examines one environment.
@@ -123,6 +126,7 @@ func (d *Doctor) Examine(ctx context.Context) []Finding {
 		{CheckHours, e.hours, false},
 		{CheckLake, e.lake, false},
 		{CheckQuarantine, e.quarantine, false},
+		{CheckAlerts, e.alerts, false},
 	} {
 		if check.needs && e.config == nil {
 			e.add(Finding{Check: check.name, State: Unknown, Text: "there is no usable configuration to hold it against"})

@@ -29,7 +29,7 @@ func TestAHealthyEnvironmentHasNoFindings(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	for _, want := range []string{"access", "clock", "configuration", "probers", "addresses", "schedule", "sweeps", "inbox", "hours", "lake", "quarantine"} {
+	for _, want := range []string{"access", "clock", "configuration", "probers", "addresses", "schedule", "sweeps", "inbox", "hours", "lake", "quarantine", "alerts"} {
 		if !checks[want] {
 			t.Errorf("nothing is said of %s", want)
 		}
@@ -64,6 +64,11 @@ func TestEachAilmentIsFound(t *testing.T) {
 				w.registrations[i].Heartbeat = w.service
 			}
 		}, []string{"clock||fault|9 min ahead of"}},
+		"alerts that are open": {func(w *world) {
+			for _, subject := range []string{"eastus", "uksouth", "norwayeast", "westeurope"} {
+				w.claims = append(w.claims, tables.Claim{Alert: tables.Alert{Kind: tables.AlertCoverage, Subject: subject}})
+			}
+		}, []string{"alerts||warning|4 alerts are open: coverage of eastus, coverage of uksouth, coverage of norwayeast, 1 more"}},
 		"no configuration": {func(w *world) { w.config = "" }, []string{"configuration||fault|there is none", "addresses||unknown|no usable configuration", "schedule||unknown|no usable configuration"}},
 		"a faulty configuration": {func(w *world) { w.config = strings.Replace(body, "kind: tcp", "kind: tpc", 1) },
 			[]string{"configuration||fault|1 fault", "addresses||unknown|", "schedule||unknown|"}},
@@ -182,7 +187,7 @@ func TestWhatCannotBeLookedAtIsUnknown(t *testing.T) {
 			unknown[f.Check] = true
 		}
 	}
-	if len(unknown) != 10 || unknown["access"] {
+	if len(unknown) != 11 || unknown["access"] {
 		t.Errorf("unknown are %v: want all but access", unknown)
 	}
 }

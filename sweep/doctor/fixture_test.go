@@ -39,6 +39,7 @@ type world struct {
 	open          []time.Time
 	marks         []tables.HourMark
 	days          []tables.DayMark
+	claims        []tables.Claim
 	items         []inbox.Item
 	held          []inbox.Held
 	places        []account.Access
@@ -159,5 +160,7 @@ func (w rows) Sweep(_ context.Context, slot time.Time) (ledger.Header, []ledger.
 func (w rows) OpenSweeps(context.Context) ([]time.Time, error) { return w.open, w.err }
 
 func (w rows) HourMarks(context.Context) ([]tables.HourMark, error) { return w.marks, w.err }
+
+func (w rows) Claims(context.Context) ([]tables.Claim, error) { return w.claims, w.err }
 
 func (w rows) DayMarks(context.Context) ([]tables.DayMark, error) { return w.days, w.err }
