@@ -60,6 +60,9 @@ type Evaluator struct {
 	// DryRun finds and tells nobody: Findings has what would be told.
 	DryRun bool
 
+	// turns has a lock a source: windows of one source are told of at once, and its series are judged by one of them
+	// at a time, or both would find the same.
+	turns    sync.Map
 	lock     sync.Mutex
 	begun    bool
 	owner    string
@@ -127,6 +130,13 @@ func (e *Evaluator) Report() Report {
 	r := e.report
 	r.Lasting = len(e.claims)
 	return r
+}
+
+// turn waits for the source, and returns what ends the turn.
+func (e *Evaluator) turn(source string) func() {
+	lock, _ := e.turns.LoadOrStore(source, &sync.Mutex{})
+	lock.(*sync.Mutex).Lock()
+	return lock.(*sync.Mutex).Unlock
 }
 
 func (e *Evaluator) count(what func(*Report)) {

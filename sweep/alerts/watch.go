@@ -33,6 +33,7 @@ func (e *Evaluator) Watch(ctx context.Context, source string, news []tables.Leve
 		return nil
 	}
 	slices.SortFunc(news, func(a, b tables.Level) int { return a.Begin.Compare(b.Begin) })
+	defer e.turn(source)()
 	err := e.begin(ctx)
 	for round := 1; err == nil; round++ {
 		err = e.watch(ctx, source, news)

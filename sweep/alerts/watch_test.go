@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -246,5 +247,31 @@ func TestFaultsOfStorageAreTold(t *testing.T) {
 	err := p.at(hour0.Add(time.Hour)).Watch(t.Context(), is.Source, []tables.Level{newsOf(hourOf(is, hour0, 80, 79))})
 	if !injected(err) || !strings.Contains(err.Error(), `looking for alerts of "westeurope"`) || errors.Is(err, tables.ErrChanged) {
 		t.Errorf("%v", err)
+	}
+}
+
+// Windows of one source come at once: one line all the same.
+func TestWindowsOfOneSourceTellOnce(t *testing.T) {
+	m := inMemory()
+	p := &person{rows: m, from: m}
+	var news []tables.Level
+	for i := range 3 {
+		at := hour0.Add(time.Duration(i) * time.Hour)
+		h := hourOf(is, at, usual(at)+5, 79)
+		m.put(h)
+		news = append(news, newsOf(h))
+	}
+	e := p.at(hour0.Add(3 * time.Hour))
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			if err := e.Watch(t.Context(), is.Source, news); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	if lines := p.lines(t); len(lines) != 1 {
+		t.Errorf("lines are %q", lines)
 	}
 }

@@ -109,7 +109,7 @@ func (r *rig) table(ctx context.Context, kind string) (bare.Rows, error) {
 // stored adds up what lies in storage.
 func (r *rig) stored(ctx context.Context) (out stored, err error) {
 	out = stored{tables: map[string]int64{}, blobs: map[string]int64{}}
-	for _, kind := range []string{"runs", "latest", "series", "sweeps", "dirty", "probers", "hours", "profiles"} {
+	for _, kind := range []string{"runs", "latest", "series", "sweeps", "dirty", "probers", "hours", "profiles", "levels", "alerts"} {
 		rows, err := r.table(ctx, kind)
 		if err != nil {
 			return out, err
