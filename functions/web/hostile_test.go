@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -38,6 +39,7 @@ func emptied(v any, rows bool) any {
 func changed(t *testing.T, change func(question string, body any) any) *query {
 	t.Helper()
 	q := newQuery(t)
+	var one sync.Mutex // a page asks several questions at once
 	for _, question := range questions {
 		say := q.answers[question]
 		q.on(question, func(v url.Values) answer {
@@ -46,6 +48,8 @@ func changed(t *testing.T, change func(question string, body any) any) *query {
 			if raw, err := json.Marshal(a.body); err != nil || json.Unmarshal(raw, &body) != nil {
 				panic("an answer of the test is no JSON")
 			}
+			one.Lock()
+			defer one.Unlock()
 			return answer{200, change(question, body)}
 		})
 	}
