@@ -101,35 +101,48 @@ func valuesOf(points []trend.Point) []float64 {
 	return out
 }
 
-// deseasoned are the values less what their hour of the day (UTC) usually adds: the median of how far such hours
-// lie above the median of the day around them. Levels stay as they are, for the day around moves with them.
+// What is usual is that of the hour of the week from three weeks on, and before that of the hour of the day.
+const (
+	fewDays  = 7 * 24 * time.Hour
+	fewWeeks = 21 * 24 * time.Hour
+)
+
+// deseasoned are the values less what their hour of the week (UTC) usually adds, or of the day where the weeks are
+// too few: the median of how far such hours lie above the median of the time around them. Levels stay as they
+// are, for the time around moves with them; and a weekend is no change of level.
 func deseasoned(points []trend.Point) []float64 {
 	out := valuesOf(points)
-	if len(points) < 7*24 {
+	if len(points) < 7*24 || span(points) < fewDays {
 		return out // nobody knows yet what is usual
 	}
-	around := dayMedians(points)
-	var above [24][]float64
-	for i, p := range points {
-		hour := p.Time.UTC().Hour()
-		above[hour] = append(above[hour], p.Value-around[i])
+	hours, period := 24, 24*time.Hour
+	if span(points) >= fewWeeks {
+		hours, period = 7*24, 7*24*time.Hour
 	}
-	var usual [24]float64
+	around := mediansAround(points, period/2)
+	at := func(p trend.Point) int { return int(p.Time.Unix()/3600) % hours }
+	above := make([][]float64, hours)
+	for i, p := range points {
+		above[at(p)] = append(above[at(p)], p.Value-around[i])
+	}
+	usual := make([]float64, hours)
 	for hour, of := range above {
-		if len(of) > 0 {
-			slices.Sort(of)
-			usual[hour] = of[len(of)/2]
+		if s, ok := trend.SpreadOf(of); ok {
+			usual[hour] = s.Median
 		}
 	}
 	for i, p := range points {
-		out[i] -= usual[p.Time.UTC().Hour()]
+		out[i] -= usual[at(p)]
 	}
 	return out
 }
 
-// dayMedians are the medians of the values within half a day of each.
-func dayMedians(points []trend.Point) []float64 {
-	const half = 12 * time.Hour
+func span(points []trend.Point) time.Duration {
+	return points[len(points)-1].Time.Sub(points[0].Time) + time.Hour
+}
+
+// mediansAround are the medians of the values within half a period of each.
+func mediansAround(points []trend.Point, half time.Duration) []float64 {
 	out := make([]float64, len(points))
 	var sorted []float64
 	from, to := 0, 0

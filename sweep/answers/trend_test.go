@@ -94,6 +94,32 @@ func TestARhythmAloneIsNoChangeAndIsFound(t *testing.T) {
 	}
 }
 
+// A weekend is quieter than the days before it, every week: that is no change. A fuller way is, beside the rhythm.
+func TestAWeekendIsNoChange(t *testing.T) {
+	const n, at = 28 * 24, 16*24 + 10
+	for _, fuller := range []float64{0, 3000} {
+		got := readTrend(t, made(t, monday, n, func(i int, when time.Time) shape {
+			s := shape{floor: 80_000, above: 1000 + 4*(rhythm(when)-500)}
+			if d := when.Weekday(); d == time.Saturday || d == time.Sunday {
+				s.above = 1000
+			}
+			if i >= at {
+				s.above += fuller
+			}
+			return s
+		}), askPair(monday, n))
+		if fuller == 0 {
+			if len(got.Changes) != 0 {
+				t.Errorf("changes %+v of a series that has weekends alone", got.Changes)
+			}
+			continue
+		}
+		if len(got.Changes) != 1 || got.Changes[0].Kind != Congestion || got.Changes[0].Time.Sub(monday.Add(at*time.Hour)).Abs() > 3*time.Hour {
+			t.Errorf("changes %+v, want congestion at %s", got.Changes, monday.Add(at*time.Hour))
+		}
+	}
+}
+
 func TestDaysOf23And25HoursAreThoseOfBothZones(t *testing.T) {
 	for _, c := range []struct {
 		name           string
