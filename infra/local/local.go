@@ -120,6 +120,13 @@ func (l local) run(ctx context.Context) int {
 		Report:         func(what string) { l.say("%5.1fs  %s", time.Since(began).Seconds(), what) },
 	})
 	cancel()
+	if err != nil && ctx.Err() != nil { // Ctrl-C while it started
+		l.say("stopping")
+		if err := l.forget(dir); err != nil {
+			return l.fail(err)
+		}
+		return 0
+	}
 	if err != nil {
 		return l.fail(fmt.Errorf("%w\nlogs are in %s", err, dir))
 	}
