@@ -261,6 +261,11 @@ func TestWindowsOfOneSourceTellOnce(t *testing.T) {
 		m.put(h)
 		news = append(news, newsOf(h))
 	}
+	m.before = func(op string) {
+		if op == "Claim" { // time enough for the others
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
 	e := p.at(hour0.Add(3 * time.Hour))
 	var wait sync.WaitGroup
 	for range 8 {
