@@ -6,9 +6,8 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"isochrone/prober/wire"
 	"isochrone/sweep/archive"
@@ -33,11 +32,13 @@ type LakeHours struct {
 // LakeRead is how much of the lake was read for an answer.
 type LakeRead struct {
 	Files      int
-	Groups, Of int   // row groups: those read, and those that the files have
+	Groups, Of int // row groups: those read, and those that the files have
+	Foreign    int // of those read: that turned out to hold no row of the pair
+	Requests   int
 	Read, Size int64 // bytes: those read, and those that the files have
 }
 
-// filesAtOnce is how many lake files are read at a time.
+// filesAtOnce is how many lake files are read at a time, and whose samples are in memory.
 const filesAtOnce = 8
 
 // Hours reads hours as tables.Store does: newest first. A series must be named.
@@ -48,39 +49,57 @@ func (l *LakeHours) Hours(ctx context.Context, q tables.HourQuery) iter.Seq2[tab
 			yield(tables.Hour{}, err)
 			return
 		}
-		for part := range slices.Chunk(files, filesAtOnce) {
-			got := make([]archive.LakeTrips, len(part))
-			g, ctx := errgroup.WithContext(ctx)
-			for i, b := range part {
-				g.Go(func() (err error) {
-					got[i], err = l.From.ReadTrips(ctx, b, q.Target, q.Path)
-					return err
-				})
-			}
-			if err := g.Wait(); err != nil {
-				yield(tables.Hour{}, err)
+		ctx, stop := context.WithCancel(ctx)
+		var under sync.WaitGroup
+		defer under.Wait()
+		defer stop()
+		results := make([]chan fileTrips, len(files))
+		start := func(i int) {
+			if i >= len(files) {
 				return
 			}
-			for i := range got {
-				l.Read.add(&got[i])
-				hours, err := hoursOfTrips(&got[i], q)
-				if err != nil {
-					yield(tables.Hour{}, fmt.Errorf("reading %q: %w", part[i].Name, err))
+			results[i] = make(chan fileTrips, 1)
+			under.Go(func() {
+				t, err := l.From.ReadTrips(ctx, files[i], q.Target, q.Path)
+				results[i] <- fileTrips{t, err}
+			})
+		}
+		for i := range filesAtOnce {
+			start(i)
+		}
+		for i, b := range files {
+			got := <-results[i]
+			results[i] = nil // a year's samples are not held
+			if got.err != nil {
+				yield(tables.Hour{}, got.err)
+				return
+			}
+			start(i + filesAtOnce) // so that at most so many are read or wait to be taken
+			l.Read.add(&got.trips)
+			hours, err := hoursOfTrips(&got.trips, q)
+			if err != nil {
+				yield(tables.Hour{}, fmt.Errorf("reading %q: %w", b.Name, err))
+				return
+			}
+			for _, h := range hours {
+				if !yield(h, nil) {
 					return
-				}
-				for _, h := range hours {
-					if !yield(h, nil) {
-						return
-					}
 				}
 			}
 		}
 	}
 }
 
+// fileTrips is what reading a file gave.
+type fileTrips struct {
+	trips archive.LakeTrips
+	err   error
+}
+
 func (r *LakeRead) add(t *archive.LakeTrips) {
 	r.Files++
 	r.Groups, r.Of = r.Groups+t.Groups, r.Of+t.Of
+	r.Foreign, r.Requests = r.Foreign+t.Foreign, r.Requests+t.Requests
 	r.Read, r.Size = r.Read+t.Read, r.Size+t.Size
 }
 

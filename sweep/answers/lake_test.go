@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"isochrone/prober/wire"
 	"isochrone/sweep/archive"
+	"isochrone/sweep/tables"
 )
 
 var _ Lake = (*archive.Store)(nil)
@@ -71,5 +73,57 @@ func TestATrendFromTheLakeIsThatOfItsSamples(t *testing.T) {
 	from.From = lakeOf{first: monday, days: 20, err: fmt.Errorf("the storage is gone")}
 	if _, err := ReadTrend(t.Context(), from, parse(t, threeRegions), askPair(monday, 48), monday); err == nil {
 		t.Error("the fault of the storage is lost")
+	}
+}
+
+// lakeAtOnce is a lake that counts how many files are read at a time, or wait to be taken; the older a file is the
+// sooner it is there.
+type lakeAtOnce struct {
+	lakeOf
+	under, most, read atomic.Int32
+}
+
+func (l *lakeAtOnce) ReadTrips(ctx context.Context, b archive.LakeBlob, target, path string) (archive.LakeTrips, error) {
+	l.read.Add(1)
+	n := l.under.Add(1)
+	defer l.under.Add(-1)
+	for most := l.most.Load(); n > most && !l.most.CompareAndSwap(most, n); most = l.most.Load() {
+	}
+	select {
+	case <-time.After(time.Duration(b.Written.Day()) * 200 * time.Microsecond):
+	case <-ctx.Done():
+		return archive.LakeTrips{}, ctx.Err()
+	}
+	return l.lakeOf.ReadTrips(ctx, b, target, path)
+}
+
+func TestFewLakeFilesAreReadAtATimeAndInOrder(t *testing.T) {
+	from := &lakeAtOnce{lakeOf: lakeOf{first: monday, days: 60}}
+	ask := askPair(monday, 60*24)
+	q := tables.HourQuery{Source: ask.Source, Target: ask.Target, Path: ask.Path, Probe: ask.Probe, Since: ask.Since, Until: ask.Until}
+	lake := &LakeHours{From: from}
+	last, hours := q.Until, 0
+	for h, err := range lake.Hours(t.Context(), q) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !h.Begin.Equal(last.Add(-time.Hour)) {
+			t.Fatalf("the hour after %s is %s", last, h.Begin)
+		}
+		last, hours = h.Begin, hours+1
+		if ahead := int(from.read.Load()) - lake.Read.Files; ahead > filesAtOnce {
+			t.Fatalf("%d files are read or wait", ahead)
+		}
+	}
+	if most := from.most.Load(); hours != 60*24 || most < 2 || most > filesAtOnce || lake.Read.Files != 60 {
+		t.Errorf("%d hours of %d files, %d at a time", hours, lake.Read.Files, most)
+	}
+	// Who has enough is not kept, and nothing goes on behind.
+	from.read.Store(0)
+	for range lake.Hours(t.Context(), q) {
+		break
+	}
+	if read := from.read.Load(); from.under.Load() != 0 || read > filesAtOnce+1 {
+		t.Errorf("%d files were read for one hour, %d still are", read, from.under.Load())
 	}
 }

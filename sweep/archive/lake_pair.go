@@ -21,9 +21,12 @@ type LakeTrips struct {
 	Slots  []int64     // Unix microseconds
 	RTTNS  wire.Column // wire.Null: no reply in time
 	Groups int         // row groups that were read
-	Of     int         // row groups that the file has
-	Size   int64       // bytes of the file
-	Read   int64       // bytes of it that were read
+	// Foreign is how many of these turned out to hold no row of the pair: of them target and path alone were read.
+	Foreign  int
+	Of       int   // row groups that the file has
+	Size     int64 // bytes of the file
+	Read     int64 // bytes of it that were read
+	Requests int   // in how many requests
 	// Simulated says that nobody measured some of the file: a model made it up.
 	Simulated bool
 }
@@ -71,10 +74,16 @@ func readTrips(size int64, target, path string, read func(at, n int64) ([]byte, 
 	}()
 	t.Size = size
 	spans := &spanReader{size: size, read: func(at, n int64) ([]byte, error) {
-		t.Read += n
+		t.Read, t.Requests = t.Read+n, t.Requests+1
 		return read(at, n)
 	}}
-	f, err := openSamples(spans, size, MetaLakeVersion, LakeVersion)
+	// Nearly every footer is in the file's last bytes: one request, and none for the mark that begins the file, which
+	// the footer has too.
+	tail := min(size, FooterBytes)
+	if err := spans.hold(size-tail, tail); err != nil {
+		return t, fmt.Errorf("reading samples: %w", err)
+	}
+	f, err := openSamples(spans, size, MetaLakeVersion, LakeVersion, parquet.SkipMagicBytes(true))
 	if err != nil {
 		return t, err
 	}
@@ -126,9 +135,19 @@ func (t *LakeTrips) readGroup(spans *spanReader, group parquet.RowGroup, leaves 
 	g := groupReader{n: int(group.NumRows())}
 	d := newDictionary()
 	var texts [2][]uint32
+	from, n := place(leaves["target"])
+	behind, m := place(leaves["path"])
+	if behind == from+n { // as they are written, and small: one request
+		n += m
+	}
+	if err := spans.hold(from, n); err != nil {
+		return err
+	}
 	for i, name := range []string{"target", "path"} {
-		if err := spans.hold(place(leaves[name])); err != nil {
-			return err
+		if i == 1 && !spans.holds(behind, m) {
+			if err := spans.hold(behind, m); err != nil {
+				return err
+			}
 		}
 		var err error
 		if texts[i], err = g.readTexts(d, name, group.ColumnChunks()[leaves[name]], nil); err != nil {
@@ -142,6 +161,7 @@ func (t *LakeTrips) readGroup(spans *spanReader, group parquet.RowGroup, leaves 
 		any = any || wanted(i)
 	}
 	if !any {
+		t.Foreign++
 		return nil // the row group goes from a target before to one behind
 	}
 	var numbers [2][]int64
@@ -184,6 +204,10 @@ func (r *spanReader) hold(at, n int64) error {
 	}
 	r.held = window{at, body}
 	return nil
+}
+
+func (r *spanReader) holds(at, n int64) bool {
+	return at >= r.held.at && at+n <= r.held.at+int64(len(r.held.body))
 }
 
 // maxSpan bounds a column of a row group: the widest of ours are 8 bytes a row.

@@ -48,7 +48,7 @@ func TestOfAPairItsRowGroupsAloneAreRead(t *testing.T) {
 	body := pairLake(t)
 	size := int64(len(body))
 	read := func(at, n int64) ([]byte, error) { return body[at : at+n], nil }
-	groups := 0
+	groups, foreign := 0, 0
 	for target := range pairTargets {
 		for path, name := range []string{"peering", "public"} {
 			got, err := readTrips(size, pairTarget(target), name, read)
@@ -70,11 +70,18 @@ func TestOfAPairItsRowGroupsAloneAreRead(t *testing.T) {
 			if got.Of != 6 || got.Groups < 1 || got.Groups > 2 || got.Size != size || got.Read > size*2/5 {
 				t.Errorf("target %d over %s: %d of %d row groups, %d of %d bytes", target, name, got.Groups, got.Of, got.Read, got.Size)
 			}
-			groups += got.Groups
+			// The footer; then of each row group target and path, and of one that holds the pair its slots and round trips.
+			if want := 1 + 3*got.Groups - 2*got.Foreign; got.Requests != want || got.Foreign > 1 || got.Foreign >= got.Groups {
+				t.Errorf("target %d over %s: %d requests, want %d; %d of %d row groups hold no row of it", target, name, got.Requests, want, got.Foreign, got.Groups)
+			}
+			groups, foreign = groups+got.Groups, foreign+got.Foreign
 		}
 	}
 	if groups >= 60 { // 40 pairs, of which five lie across an end
 		t.Errorf("%d row groups were read for 40 pairs", groups)
+	}
+	if foreign > 5 { // a target whose paths lie on both sides of an end
+		t.Errorf("%d row groups were read in vain", foreign)
 	}
 	for _, of := range [][2]string{{"nowhere", "public"}, {pairTarget(3), "vpn"}, {"a", "public"}} {
 		if got, err := readTrips(size, of[0], of[1], read); err != nil || len(got.Slots) != 0 || got.Read > 3*FooterBytes && of[1] != "vpn" {

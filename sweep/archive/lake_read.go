@@ -128,13 +128,13 @@ func OpenLakeSamples(r io.ReaderAt, size int64) (*SampleFile, error) {
 	return f, nil
 }
 
-func openSamples(r io.ReaderAt, size int64, key string, version int) (f *SampleFile, err error) {
+func openSamples(r io.ReaderAt, size int64, key string, version int, options ...parquet.FileOption) (f *SampleFile, err error) {
 	defer func() {
 		if v := recover(); v != nil { // parquet-go slices by what a damaged file says
 			f, err = nil, fmt.Errorf("reading samples: the file is damaged: %v", v)
 		}
 	}()
-	file, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(64<<10))
+	file, err := parquet.OpenFile(r, size, append(options, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(64<<10))...)
 	if err != nil {
 		return nil, fmt.Errorf("reading samples: %w", err)
 	}
