@@ -86,6 +86,7 @@ var groups = []group{
 	{"compact", "a source's day of fifty million samples into the lake: rows a second, memory, and what DuckDB reads in it", (*bench).compact},
 	{"trend", "the statistics over a year of one pair's hours: processor time", (*bench).trend},
 	{"history", "the trend of a pair over a year of hours and the matrix of sixty probers: our processor time, apart from the storage emulator's", (*bench).history},
+	{"lake", "one pair's year out of a year of lake files: bytes, row groups and requests of all, and our processor time", (*bench).lake},
 	{"changes", "change points in labelled round trips: F1, also with what is chosen without each series, and the time of 400,000 values", (*bench).changes},
 	{"flood", "a measurement beside a reflector under attack", (*bench).flood},
 }
