@@ -48,7 +48,7 @@ round trip after it, before_ms, after_ms, p.`,
 	flags.Float64Var(&c.p, "p", 1e-6, "largest p-value of a change")
 	c.history.add(cmd)
 	noFiles(cmd, "least", "p")
-	formatFlag(cmd, &c.format)
+	drawnFormatFlag(cmd, &c.format)
 	return cmd
 }
 

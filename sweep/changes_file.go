@@ -63,7 +63,7 @@ func (c *changesCommand) ofFile() error {
 		}
 		return c.write(out.Bytes())
 	}
-	return c.print(c.format, answer{records: view.records(), text: view.text})
+	return c.print(c.format, answer{records: view.records(), text: view.text, drawing: view.draw})
 }
 
 // toNanoseconds rounds milliseconds: the mean of two values has more digits than either.
@@ -80,7 +80,7 @@ func writeJSONLines[T any](w *bytes.Buffer, objects []T) error {
 	return nil
 }
 
-// changesFileView shows the changes of a file as a table.
+// changesFileView shows the changes of a file as a table or a drawing.
 type changesFileView struct {
 	name    string
 	series  *series

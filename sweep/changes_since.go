@@ -96,7 +96,7 @@ func (v changesView) answer() answer {
 	for _, c := range v.object.Changes {
 		records = append(records, levelRecord{c.Source, c.Target, c.Path, c.Probe, c.T, c.BeforeUS, c.AfterUS, c.P, c.Kind, c.Simulated})
 	}
-	return answer{object: v.object, records: records, text: v.text, simulated: v.object.Simulated}
+	return answer{object: v.object, records: records, text: v.text, drawing: v.draw, simulated: v.object.Simulated}
 }
 
 func (v changesView) text(w *bytes.Buffer, st style) {

@@ -89,7 +89,7 @@ throughput and saturate are compared by throughput, stream by rate, and all othe
 	completeFlag(cmd, "from", localProbers)
 	completeFlag(cmd, "to", localTargets)
 	noFiles(cmd, "base", "since", "until")
-	formatFlag(cmd, &format)
+	drawnFormatFlag(cmd, &format)
 	return cmd
 }
 

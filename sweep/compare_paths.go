@@ -7,7 +7,7 @@ import (
 	"isochrone/sweep/answers"
 )
 
-// pathsView turns the differences of two paths into the three formats.
+// pathsView turns the differences of two paths into the formats.
 type pathsView struct {
 	comparison
 	found *answers.PathDifferences
@@ -74,7 +74,7 @@ func pathAOf(f *answers.PathFigures) pathA {
 }
 
 func (v pathsView) answer() answer {
-	records, simulated := []pathRecord{}, false
+	records, simulated := []pathRecord{}, v.simulated()
 	for i := range v.found.Probes {
 		p := &v.found.Probes[i]
 		for j := range p.Pairs {
@@ -83,7 +83,6 @@ func (v pathsView) answer() answer {
 			r.Source, r.Target = &d.Source, &d.Target
 			r.pathA, r.pathB = pathAOf(&d.A), pathBOf(&d.B)
 			records = append(records, r)
-			simulated = simulated || d.A.Simulated || d.B.Simulated
 		}
 		records = append(records, v.record(p, &p.All))
 	}
@@ -92,7 +91,19 @@ func (v pathsView) answer() answer {
 		Simulated   bool         `json:"simulated"`
 		Differences []pathRecord `json:"differences"`
 	}{v.environment, simulated, records}
-	return answer{object: object, records: records, text: v.text, simulated: simulated}
+	return answer{object: object, records: records, text: v.text, drawing: v.draw, simulated: simulated}
+}
+
+// simulated says whether a model made up one of the runs.
+func (v pathsView) simulated() bool {
+	for i := range v.found.Probes {
+		for j := range v.found.Probes[i].Pairs {
+			if d := &v.found.Probes[i].Pairs[j]; d.A.Simulated || d.B.Simulated {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (v pathsView) record(p *answers.ProbeDifference, d *answers.PairDifference) pathRecord {

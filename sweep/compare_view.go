@@ -66,7 +66,7 @@ func (c comparison) period() string {
 	return fmt.Sprintf("environment %s, %s to %s", c.environment, stamp(c.sinceTime), stamp(c.untilTime))
 }
 
-// groupsView turns groups into the three formats.
+// groupsView turns groups into the formats.
 type groupsView struct {
 	comparison
 	groups *answers.Groups
@@ -108,7 +108,7 @@ func (v groupsView) answer() answer {
 		Simulated   bool          `json:"simulated"`
 		Groups      []groupRecord `json:"groups"`
 	}{v.environment, v.groups.Simulated, records}
-	return answer{object: object, records: records, text: v.text, simulated: v.groups.Simulated}
+	return answer{object: object, records: records, text: v.text, drawing: v.draw, simulated: v.groups.Simulated}
 }
 
 func (v groupsView) text(w *bytes.Buffer, st style) {

@@ -90,7 +90,7 @@ months raise --timeout. --prober makes it read that prober's alone.`,
 	completeFlag(cmd, "path", localPaths)
 	completeFlag(cmd, "probe", localProbes)
 	noFiles(cmd, "since", "until")
-	formatFlag(cmd, &format)
+	drawnFormatFlag(cmd, &format)
 	return cmd
 }
 

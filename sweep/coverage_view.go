@@ -10,7 +10,7 @@ import (
 	"isochrone/sweep/answers"
 )
 
-// coverageView turns a coverage into the three formats.
+// coverageView turns a coverage into the formats.
 type coverageView struct {
 	environment string
 	now         time.Time
@@ -146,7 +146,7 @@ func (v coverageView) answer() answer {
 		o.Rows = append(o.Rows, row)
 	}
 	o.N = len(o.Rows)
-	return answer{object: o, records: records, text: func(w *bytes.Buffer, st style) { v.text(w, st, &o) }, simulated: o.Simulated}
+	return answer{object: o, records: records, text: func(w *bytes.Buffer, st style) { v.text(w, st, &o) }, drawing: v.draw, simulated: o.Simulated}
 }
 
 func (v coverageView) text(w *bytes.Buffer, st style, o *coverageObject) {

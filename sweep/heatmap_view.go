@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"isochrone/sweep/reply"
-	"isochrone/sweep/svg"
 )
 
 // heatmapView turns a heat map into the formats.
@@ -98,49 +97,4 @@ func (v heatmapView) shades(w *bytes.Buffer, low, high float64) {
 	}
 	b.WriteString("·· is the smallest, ██ the largest, -- without data\n")
 	w.WriteString(b.String())
-}
-
-// draw draws the cells; pointed at, each says its figures.
-func (v heatmapView) draw() []byte {
-	o := v.object
-	const left, top, wide, high, gap = 60.0, 70.0, 34.0, 26.0, 2.0
-	title := fmt.Sprintf("Hours of the week, %s to %s", o.Series.Source, o.Series.Target)
-	low, most, few, ok := v.limits()
-	about := fmt.Sprintf("Excess over what was usual by weekday and hour, by the clock of %s (%s), probe %s over path %s in environment %s, from %s to before %s, of %d hours.",
-		o.Clock, o.Zone, o.Series.Probe, o.Series.Path, o.Environment, stamp(o.Since), stamp(o.Until), o.HoursWithData)
-	if o.Simulated {
-		about += " Simulated."
-	}
-	c := svg.New(900, 300, title, about)
-	c.Text(left, 22, "title", title)
-	c.Text(left, 40, "soft", fmt.Sprintf("median excess over what was usual, by the clock of %s; probe %s over %s, %s of %s hours", o.Zone, o.Series.Probe, o.Series.Path, count(o.HoursWithData), count(o.HoursInWindow)))
-	if o.Simulated {
-		c.Text(880, 22, "alarm end", "SIMULATED")
-	}
-	for hour := range 24 {
-		c.Text(left+(float64(hour)+0.5)*wide, top-8, "soft middle", fmt.Sprintf("%02d", hour))
-	}
-	for day, name := range weekdays {
-		y := top + float64(day)*high
-		c.Text(left-8, y+high/2+4, "soft end", name)
-		for hour := range 24 {
-			x, is := left+float64(hour)*wide, v.cell(day, hour)
-			at := fmt.Sprintf("%s %02d:00", name, hour)
-			if is.MedianExcessUS == nil {
-				c.Rect(x, y, wide-gap, high-gap, "none", 1, at+": no data")
-				continue
-			}
-			shade := 0.08
-			if most > low {
-				shade += 0.92 * (*is.MedianExcessUS - low) / (most - low)
-			}
-			c.Rect(x, y, wide-gap, high-gap, "cell", min(shade, 0.999), fmt.Sprintf("%s: %s ms (quartiles %s to %s), n = %d hours", at, signed(is.MedianExcessUS), signed(is.Q1US), signed(is.Q3US), is.N))
-		}
-	}
-	legend := "no data"
-	if ok {
-		legend = fmt.Sprintf("pale %s ms, full %s ms; a cell is of %d hours at least; grey: no data", signed(&low), signed(&most), few)
-	}
-	c.Text(left, top+7*high+22, "soft", legend)
-	return c.Bytes()
 }

@@ -73,7 +73,7 @@ The exit code is 1 when a pair is missing. A failed run is a result, and is not 
 	completeFlag(cmd, "path", localPaths)
 	completeFlag(cmd, "probe", localProbes)
 	completeFlag(cmd, "stat", func() []string { return words(answers.Statistics()) })
-	formatFlag(cmd, &format)
+	drawnFormatFlag(cmd, &format)
 	return cmd
 }
 

@@ -13,7 +13,7 @@ import (
 	"isochrone/sweep/reply"
 )
 
-// matrixView turns matrices into the three formats.
+// matrixView turns matrices into the formats.
 type matrixView struct {
 	matrices []*answers.Matrix
 	stats    []answers.Statistic
@@ -44,7 +44,7 @@ func (v matrixView) answer() answer {
 		all = append(all, o.Cells...)
 		object.Matrices = append(object.Matrices, o)
 	}
-	return answer{object: object, records: all, text: v.text, simulated: object.Simulated}
+	return answer{object: object, records: all, text: v.text, drawing: v.draw, simulated: object.Simulated}
 }
 
 func optional(s string) *string {
@@ -70,14 +70,19 @@ func (v matrixView) text(w *bytes.Buffer, st style) {
 			t.render(w, st)
 			w.WriteByte('\n')
 		}
-		fmt.Fprintf(w, "%s: %d measured, %s%d failed, %d missing; %s\n", plural(len(m.Cells), "series", "series"), m.Measured, describeOlder(m),
-			m.Failed, m.Missing, describeN(m))
-		if m.Newest.IsZero() {
-			w.WriteString("nothing was measured yet\n")
-		} else {
-			fmt.Fprintf(w, "newest slot %s, %s\n", stamp(m.Newest), ago(v.now.Sub(m.Newest)))
-		}
+		v.summary(w, m)
 		v.legend(w, st, m, numbered)
+	}
+}
+
+// summary says of what the tables of a matrix are.
+func (v matrixView) summary(w *bytes.Buffer, m *answers.Matrix) {
+	fmt.Fprintf(w, "%s: %d measured, %s%d failed, %d missing; %s\n", plural(len(m.Cells), "series", "series"), m.Measured, describeOlder(m),
+		m.Failed, m.Missing, describeN(m))
+	if m.Newest.IsZero() {
+		w.WriteString("nothing was measured yet\n")
+	} else {
+		fmt.Fprintf(w, "newest slot %s, %s\n", stamp(m.Newest), ago(v.now.Sub(m.Newest)))
 	}
 }
 

@@ -71,7 +71,7 @@ What nobody measured is "-", and does not satisfy. The exit code is 1 when no pl
 	completeFlag(cmd, "path", localPaths)
 	completeFlag(cmd, "probe", localProbes)
 	noFiles(cmd, "min-km", "p95-below", "throughput-above", "since", "until")
-	formatFlag(cmd, &format)
+	drawnFormatFlag(cmd, &format)
 	return cmd
 }
 
@@ -125,11 +125,11 @@ func (s *session) rank(cmd *cobra.Command, q answers.RankQuery) (view rankView, 
 	return view, err
 }
 
-// rankView turns a ranking into the three formats.
+// rankView turns a ranking into the formats.
 type rankView struct{ *reply.Rank }
 
 func (v rankView) answer() answer {
-	return answer{object: v.Rank, records: v.Regions, text: v.text}
+	return answer{object: v.Rank, records: v.Regions, text: v.text, drawing: v.draw}
 }
 
 func (v rankView) satisfied() (n int) {

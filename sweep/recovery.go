@@ -74,7 +74,7 @@ The exit code is 1 when the line does not sustain the changes, or when that cann
 	completeFlag(cmd, "path", localPaths)
 	completeFlag(cmd, "probe", localProbes)
 	noFiles(cmd, "change-rate", "size", "window", "outage", "tcp-window", "since", "until")
-	formatFlag(cmd, &format)
+	drawnFormatFlag(cmd, &format)
 	return cmd
 }
 

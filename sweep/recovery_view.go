@@ -10,7 +10,7 @@ import (
 	"isochrone/sweep/reply"
 )
 
-// recoveryView turns a recovery into the three formats.
+// recoveryView turns a recovery into the formats.
 type recoveryView struct{ *reply.Recovery }
 
 // recoveryRecord is a line of csv: an hour at which a seed can begin, with what holds for all of them.
@@ -49,7 +49,7 @@ func (v recoveryView) answer() answer {
 			v.Throughput.N, v.Throughput.P5BPS, v.Throughput.P50BPS, v.Sustained, v.RPOS, v.Commit.N, v.Commit.P50US, v.Commit.P99US, v.CatchUpS, v.WindowLimitedBPS,
 			s.StartHour, s.N, s.Seconds, s.Fits})
 	}
-	return answer{object: v.Recovery, records: records, text: v.text}
+	return answer{object: v.Recovery, records: records, text: v.text, drawing: v.draw}
 }
 
 // verdict is the exit code: whether a copy keeps up.

@@ -72,7 +72,7 @@ func TimeTicks(since, until time.Time) (out []TimeTick) {
 	for _, s := range []struct {
 		step time.Duration
 		form string
-	}{{time.Hour, "15:04"}, {3 * time.Hour, "15:04"}, {6 * time.Hour, "02 15:04"}, {day, "01-02"}, {2 * day, "01-02"}, {7 * day, "01-02"}} {
+	}{{time.Second, "15:04:05"}, {10 * time.Second, "15:04:05"}, {time.Minute, "15:04"}, {5 * time.Minute, "15:04"}, {15 * time.Minute, "15:04"}, {time.Hour, "15:04"}, {3 * time.Hour, "15:04"}, {6 * time.Hour, "02 15:04"}, {day, "01-02"}, {2 * day, "01-02"}, {7 * day, "01-02"}} {
 		if span/s.step <= 12 {
 			step, form = s.step, s.form
 			break

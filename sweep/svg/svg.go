@@ -15,6 +15,7 @@ import (
 type Canvas struct {
 	width, height int
 	title, about  string
+	foot          float64 // of what is drawn from the top on
 	body          bytes.Buffer
 }
 
@@ -32,7 +33,9 @@ text { fill: var(--ink); } .soft { fill: var(--soft); } .title { font-size: 15px
 .end { text-anchor: end; } .middle { text-anchor: middle; }
 .rule { stroke: var(--rule); fill: none; } .line { stroke: var(--line); fill: none; stroke-width: 1.5; } .second { stroke: var(--second); fill: none; stroke-dasharray: 4 3; }
 .mark { stroke: var(--mark); stroke-width: 1.5; } .band { fill: var(--line); fill-opacity: 0.2; } .bar { fill: var(--line); } .none { fill: var(--none); }
-.cell { fill: rgb(var(--cell)); }
+.cell { fill: rgb(var(--cell)); } .fault { fill: none; stroke: var(--second); } .over { pointer-events: none; } .strong { font-weight: 600; } .halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
+.dot { fill: var(--line); } .ring { fill: var(--paper); stroke: var(--line); stroke-width: 1.5; } .cross { stroke: var(--second); fill: none; stroke-width: 2; } .whisker { stroke: var(--line); fill: none; stroke-width: 1.5; }
+.zero { stroke: var(--soft); } .limit { stroke: var(--mark); stroke-width: 1.5; stroke-dasharray: 6 3; } .level { stroke: var(--line); fill: none; stroke-width: 2.5; } .faint { stroke: var(--soft); fill: none; stroke-opacity: 0.6; } .open { fill: none; stroke: var(--second); stroke-width: 1.5; }
 `
 
 // Bytes is the finished drawing.
@@ -101,8 +104,29 @@ func (c *Canvas) Rect(x, y, width, height float64, class string, opacity float64
 // At is a place.
 type At struct{ X, Y float64 }
 
+// Aslant writes a text that rises to the right from x, y on.
+func (c *Canvas) Aslant(x, y float64, class, text string) {
+	fmt.Fprintf(&c.body, "<text transform=\"translate(%s %s) rotate(-45)\"%s>%s</text>\n", number(x), number(y), classOf(class), Escape(text))
+}
+
+// Circle draws a circle that says what it is when it is pointed at.
+func (c *Canvas) Circle(x, y, r float64, class, says string) {
+	fmt.Fprintf(&c.body, "<circle cx=\"%s\" cy=\"%s\" r=\"%s\"%s>%s</circle>\n", number(x), number(y), number(r), classOf(class), pointed(says))
+}
+
+// pointed is the element with what a shape says when it is pointed at.
+func pointed(says string) string {
+	if says == "" {
+		return ""
+	}
+	return "<title>" + Escape(says) + "</title>"
+}
+
 // Path draws a line through places; of several parts, with nothing between them.
-func (c *Canvas) Path(parts [][]At, class string) {
+func (c *Canvas) Path(parts [][]At, class string) { c.PathSaying(parts, class, "") }
+
+// PathSaying is Path that says what it is when it is pointed at.
+func (c *Canvas) PathSaying(parts [][]At, class, says string) {
 	c.body.WriteString("<path d=\"")
 	for _, part := range parts {
 		for i, at := range part {
@@ -116,7 +140,11 @@ func (c *Canvas) Path(parts [][]At, class string) {
 			c.body.WriteString("h0.5")
 		}
 	}
-	fmt.Fprintf(&c.body, "\"%s/>\n", classOf(class))
+	if says == "" {
+		fmt.Fprintf(&c.body, "\"%s/>\n", classOf(class))
+		return
+	}
+	fmt.Fprintf(&c.body, "\"%s>%s</path>\n", classOf(class), pointed(says))
 }
 
 func classOf(class string) string {
