@@ -37,7 +37,8 @@ round trip after it, before_ms, after_ms, p.`,
   sweep changes --since 28d --source westeurope --format csv
   sweep changes --file series.csv
   zcat series.csv.gz | sweep changes --file - --format json
-  sweep changes --file series.csv --least 5ms --format csv`,
+  sweep changes --file series.csv --least 5ms --format csv
+  sweep changes --file series.csv --format svg > levels.svg`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },

@@ -48,7 +48,7 @@ func changedSeries(c *reply.SeriesChange) string {
 func changeRow(c *reply.SeriesChange) svg.Dot {
 	at := float64(c.T.Unix())
 	row := svg.Dot{Label: changedSeries(c), Value: &at, Shape: svg.Up,
-		Text: fmt.Sprintf("%s → %s ms, %s, p = %s", milliseconds(&c.BeforeUS), milliseconds(&c.AfterUS), c.Kind, probability(c.P))}
+		Text: fmt.Sprintf("%s → %s ms, %s, p %s", milliseconds(&c.BeforeUS), milliseconds(&c.AfterUS), c.Kind, pText(c.P))}
 	if c.AfterUS < c.BeforeUS {
 		row.Shape = svg.Down
 	}

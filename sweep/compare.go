@@ -52,7 +52,8 @@ load, a second), network (load and http: round trip less the server's own time).
 throughput and saturate are compared by throughput, stream by rate, and all others by p50.`,
 		Example: `  sweep compare --paths public,peering --since 7d
   sweep compare --paths vpn,public --probe bulk --from westeurope --to northeurope --stat throughput
-  sweep compare --by vm-size --probe bulk --since 30d --format csv`,
+  sweep compare --by vm-size --probe bulk --since 30d --format csv
+  sweep compare --paths public,peering --since 7d --format svg > paths.svg`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -45,7 +45,8 @@ measured do not change it.
 months raise --timeout. --prober makes it read that prober's alone.`,
 		Example: `  sweep coverage
   sweep coverage --prober westeurope --since 7d --by day
-  sweep coverage --since 30d --by day --gaps --timeout 10m --format csv`,
+  sweep coverage --since 30d --by day --gaps --timeout 10m --format csv
+  sweep coverage --since 7d --by day --format svg > coverage.svg`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -43,7 +43,7 @@ func (v coverageView) grid() svg.Grid {
 	}
 	first, last := v.coverage.Rows[0].From, v.coverage.Rows[0].From
 	counts, sums := map[place]coverCounts{}, map[string]*coverCounts{}
-	g := svg.Grid{Sequence: true, MinWide: 34, RowTitle: "prober", ColumnTitle: v.by + " (UTC)"}
+	g := svg.Grid{Sequence: true, MinWide: 40, RowTitle: "prober", ColumnTitle: v.by + " (UTC)"}
 	for i := range v.coverage.Rows {
 		r := &v.coverage.Rows[i]
 		if sums[r.Prober] == nil {

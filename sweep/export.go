@@ -44,7 +44,7 @@ more than one run: a median of medians is none.
 csv has an empty field where a value is absent, json null: it is one array with a row a line. parquet has
 nullable columns, packed with zstd, and times to the microsecond. Standard error says how many rows there
 are, what they rest on, and whether some of them are simulated; in the files the column simulated or
-runs_simulated_count says so.`,
+runs_simulated_count says so. Drawings (svg) are of the questions, such as sweep trend: there is none of an export.`,
 		Example: `  sweep export --grain hour --since 28d --format parquet --out hours.parquet
   sweep export --grain day --source westeurope --target eastus --since 365d --format csv --out days.csv
   sweep export --grain run --probe tcp-64 --since 24h --format json | jq '.[].rtt_p50_us'`,

@@ -44,7 +44,8 @@ endpoints, which are columns behind the probers.
 The exit code is 1 when a pair is missing. A failed run is a result, and is not missing.`,
 		Example: `  sweep matrix
   sweep matrix --path public --probe tcp-64 --stat p50,p99
-  sweep matrix --format json | jq '.matrices[].cells[] | select(.failure != null)'`,
+  sweep matrix --format json | jq '.matrices[].cells[] | select(.failure != null)'
+  sweep matrix --format svg > matrix.svg`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {

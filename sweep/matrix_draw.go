@@ -45,9 +45,11 @@ func (v matrixView) drawMatrix(c *svg.Canvas, m *answers.Matrix) {
 	}
 	var below bytes.Buffer
 	v.summary(&below, m)
-	v.legend(&below, style{}, m, false)
 	for line := range strings.Lines(below.String()) {
-		c.Lines("soft", strings.Join(strings.Fields(line), " "))
+		c.Lines("soft", strings.TrimSuffix(line, "\n"))
+	}
+	for _, of := range v.legend(m, false) {
+		c.Lines("soft", of[0]+": "+of[1])
 	}
 }
 

@@ -71,7 +71,9 @@ func (v matrixView) text(w *bytes.Buffer, st style) {
 			w.WriteByte('\n')
 		}
 		v.summary(w, m)
-		v.legend(w, st, m, numbered)
+		for _, of := range v.legend(m, numbered) {
+			fmt.Fprintln(w, st.paint(fmt.Sprintf("  %-12s %s", of[0], of[1]), subdued))
+		}
 	}
 }
 
@@ -228,11 +230,9 @@ func cellMarks(c *answers.Cell) (marks string) {
 	return marks
 }
 
-// legend explains the words that this matrix shows, and no others.
-func (v matrixView) legend(w *bytes.Buffer, st style, m *answers.Matrix, numbered bool) {
-	line := func(word, meaning string) {
-		fmt.Fprintln(w, st.paint(fmt.Sprintf("  %-12s %s", word, meaning), subdued))
-	}
+// legend explains the words that this matrix shows, and no others: each is a word with its meaning.
+func (v matrixView) legend(m *answers.Matrix, numbered bool) (lines [][2]string) {
+	line := func(word, meaning string) { lines = append(lines, [2]string{word, meaning}) }
 	line("from \\ to", "rows are sources, columns are targets")
 	if numbered {
 		line("1, 2 …", "the terminal is too narrow for names: columns are numbered as the rows are")
@@ -254,6 +254,7 @@ func (v matrixView) legend(w *bytes.Buffer, st style, m *answers.Matrix, numbere
 			line(string(f), failureMeaning(f))
 		}
 	}
+	return lines
 }
 
 func (v matrixView) showsFew(m *answers.Matrix) bool {

@@ -39,7 +39,8 @@ first, then those of which it is not known, then the others; each by its round t
 
 What nobody measured is "-", and does not satisfy. The exit code is 1 when no place satisfies.`,
 		Example: `  sweep rank --from westeurope --min-km 500 --p95-below 30ms --throughput-above 1Gbps
-  sweep rank --from westeurope --same-geography --format csv`,
+  sweep rank --from westeurope --same-geography --format csv
+  sweep rank --from westeurope --p95-below 30ms --format svg > places.svg`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -42,7 +42,8 @@ The 5 % quantile needs 20 such hours; what rests on fewer is "-". docs/recovery.
 Rates are in bytes (20MB/s decimal, 20MiB/s binary) or bits (1Gbps, 200Mbit/s), sizes in bytes (2TB, 2TiB).
 The exit code is 1 when the line does not sustain the changes, or when that cannot be told.`,
 		Example: `  sweep recovery westeurope northeurope --change-rate 20MB/s --size 2TB
-  sweep recovery westeurope eastus --change-rate 200Mbit/s --size 500GB --window 2h --outage 1h --format json`,
+  sweep recovery westeurope eastus --change-rate 200Mbit/s --size 500GB --window 2h --outage 1h --format json
+  sweep recovery westeurope northeurope --change-rate 20MB/s --size 2TB --format svg > recovery.svg`,
 		Args:              pairArgs,
 		ValidArgsFunction: completePair,
 		RunE: func(cmd *cobra.Command, args []string) error {

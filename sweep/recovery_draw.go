@@ -46,7 +46,7 @@ func (v recoveryView) drawSeed(c *svg.Canvas, window string) {
 	const hour = 3600.0
 	longest, known := v.WindowS/hour, false
 	least, most := math.MaxInt, 0
-	x := svg.Axis{Scale: svg.Scale{FromValue: 0, ToValue: 24}, Title: "hour of the day at which the seed begins, UTC; below: whether it is done within " + window}
+	x := svg.Axis{Bare: true, Scale: svg.Scale{FromValue: 0, ToValue: 24}, Title: "hour of the day at which the seed begins, UTC; below: whether it is done within " + window}
 	for i := range v.Seed {
 		s := &v.Seed[i]
 		if s.Seconds != nil {

@@ -95,7 +95,9 @@ func (c *Canvas) Dots(d Dots) {
 		class := ""
 		if r.Strong {
 			class = " strong"
-			c.Line(margin, y-rowHigh/2, right+textWide+14, y-rowHigh/2, "rule")
+			if i > 0 {
+				c.Line(margin, y-rowHigh/2, right+textWide+14, y-rowHigh/2, "rule")
+			}
 		}
 		c.Text(left-10, y+4, "end"+class, fitting(r.Label, maxLabel))
 		c.Text(right+14, y+4, "soft"+class, fitting(r.Text, 2*maxLabel))

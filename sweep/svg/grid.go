@@ -34,8 +34,11 @@ const (
 func (c *Canvas) Grid(g Grid) {
 	boxes, wide := g.boxes()
 	names := widest(g.Columns, maxLabel)
-	aslant := !g.Sequence && names > wide-4
 	left := margin + math.Max(widest(g.Rows, maxLabel), Width(g.RowTitle)) + 12
+	if !g.Sequence && left+float64(len(g.Columns))*(names+8) <= sheetWidth {
+		wide = math.Max(wide, names+8)
+	}
+	aslant := !g.Sequence && names > wide-4
 	if g.Sequence {
 		wide = math.Max(minBox, math.Min(wide, (sheetWidth-margin-left-widest(g.Ends, maxLabel)-8)/float64(max(len(g.Columns), 1))))
 	}
@@ -72,7 +75,11 @@ func (g *Grid) boxes() (boxes [][]Box, wide float64) {
 		for column := range g.Columns {
 			b := g.Box(row, column)
 			boxes[row] = append(boxes[row], b)
-			wide = math.Max(wide, Width(b.Text)+8)
+			text := Width(b.Text)
+			if b.Class == "fault" {
+				text *= 1.15 // it is bold
+			}
+			wide = math.Max(wide, text+8)
 		}
 	}
 	return boxes, wide

@@ -10,6 +10,7 @@ type Axis struct {
 	Scale
 	Title string
 	Ticks []Tick
+	Bare  bool // without rules at the ticks
 }
 
 // Tick is a place on an axis with its label.
@@ -78,7 +79,9 @@ func (c *Canvas) across(x Axis, left, right, top, bottom float64) Axis {
 	foot := bottom + lineHigh
 	for _, t := range x.Ticks {
 		at := x.At(t.Value)
-		c.Line(at, top, at, bottom, "rule")
+		if !x.Bare {
+			c.Line(at, top, at, bottom, "rule")
+		}
 		c.Text(at, bottom+lineHigh, "soft middle", t.Label)
 		if t.Below != "" {
 			foot = bottom + 2*lineHigh
@@ -92,9 +95,9 @@ func (c *Canvas) across(x Axis, left, right, top, bottom float64) Axis {
 	return x
 }
 
-// Threshold is a dashed line with a text at a value of a plot's upward axis.
+// Threshold is a dashed line at a value of a plot's upward axis; what it is stands above the plot.
 func (c *Canvas) Threshold(f Frame, value float64, text string) {
 	y := f.Y.At(value)
 	c.Line(f.Left, y, f.Right, y, "limit")
-	c.Text(f.Right-4, y-5, "end strong halo", text)
+	c.Text(f.Right, f.Top-12, "end strong", "dashed: "+text)
 }
