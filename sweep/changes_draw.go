@@ -83,10 +83,12 @@ func (v changesFileView) draw() []byte {
 		low, high = math.Min(low, math.Min(change.Before, change.After)), math.Max(high, math.Max(change.Before, change.After))
 	}
 	f := c.Plot(svg.TimeAxis("time, UTC", since, until), svg.NumberAxis("round trip, ms", low, high, 6), levelsHigh)
-	for i, at := range medians {
-		medians[i] = svg.At{X: f.X.At(at.X), Y: f.Y.At(at.Y)}
+	for _, part := range medians {
+		for i, at := range part {
+			part[i] = svg.At{X: f.X.At(at.X), Y: f.Y.At(at.Y)}
+		}
 	}
-	c.Path([][]svg.At{medians}, "faint")
+	c.Path(medians, "faint")
 	v.steps(c, f, since, until)
 	c.Lines("soft", "thick: the level, a step is a change, pointed at it says from what to what; thin: the median of stretches of "+plural(v.stretch(), "line", "lines"))
 	for i, change := range v.changes {
@@ -125,9 +127,11 @@ func (v changesFileView) stretch() int {
 	return (len(v.series.values) + levelsMedians - 1) / levelsMedians
 }
 
-// stretches are the medians of stretches, in Unix seconds and milliseconds, and the least and the largest.
-func (v changesFileView) stretches() (out []svg.At, low, high float64) {
+// stretches are the medians of stretches, in Unix seconds and milliseconds, and the least and the largest. Where all
+// of a stretch is missing there is a gap.
+func (v changesFileView) stretches() (out [][]svg.At, low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
+	gap := true
 	n := v.stretch()
 	for from := 0; from < len(v.series.values); from += n {
 		to := min(from+n, len(v.series.values))
@@ -138,11 +142,16 @@ func (v changesFileView) stretches() (out []svg.At, low, high float64) {
 			}
 		}
 		if len(known) == 0 {
+			gap = true
 			continue
+		}
+		if gap {
+			out, gap = append(out, nil), false
 		}
 		slices.Sort(known)
 		median := known[(len(known)-1)/2]
-		out = append(out, svg.At{X: float64(v.series.times[from+(to-from)/2].Unix()), Y: median})
+		last := &out[len(out)-1]
+		*last = append(*last, svg.At{X: float64(v.series.times[from+(to-from)/2].Unix()), Y: median})
 		low, high = math.Min(low, median), math.Max(high, median)
 	}
 	return out, low, high

@@ -53,7 +53,7 @@ func (v groupsView) draw() []byte {
 	head := svg.Head{Title: "Runs by " + v.by, About: fmt.Sprintf("The median of each group with its interval at 95 %%, and its shift above the base. %s.", v.period()),
 		Lines: []string{v.period()}, Simulated: v.groups.Simulated}
 	if len(v.groups.Groups) > 0 {
-		head.Title = fmt.Sprintf("%s by %s", describeCompared(v.groups.Statistic), v.by)
+		head.Title = fmt.Sprintf("Runs by %s: %s", v.by, describeCompared(v.groups.Statistic))
 		head.Lines = append(head.Lines, "dot: the median of the runs with its interval at 95 %; shift: above "+visible(v.groups.Base)+" (Hodges-Lehmann), its interval at 95 % (Mann-Whitney)")
 	}
 	c := svg.Begin(head)

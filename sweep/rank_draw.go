@@ -41,7 +41,7 @@ func (v rankView) draw() []byte {
 	c.Dots(plot)
 	c.Lines("soft", "disc: satisfies; cross: does not; ring: not known; no mark: no p95 is known; whisker: its interval at 95 %")
 	if len(why) > 0 {
-		c.Heading("why not")
+		c.Heading("Why not")
 		c.Lines("", why...)
 	}
 	return c.Bytes()
@@ -76,7 +76,10 @@ func rankDot(r *reply.RankedRegion) svg.Dot {
 	} else if r.Satisfies != nil {
 		word, row.Shape = "does not satisfy", svg.Cross
 	}
-	row.Text = fmt.Sprintf("%s: %s ms", word, milliseconds(r.P95US))
+	row.Text = word + ": no p95"
+	if r.P95US != nil {
+		row.Text = fmt.Sprintf("%s: %s ms", word, milliseconds(r.P95US))
+	}
 	if r.P95LowUS != nil || r.P95HighUS != nil {
 		row.Text += fmt.Sprintf(" (%s to %s)", milliseconds(r.P95LowUS), milliseconds(r.P95HighUS))
 	}

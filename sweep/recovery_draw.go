@@ -35,6 +35,9 @@ func (v recoveryView) draw() []byte {
 
 // figureLine is a figure with its unit and interval in a line.
 func figureLine(row []cell) string {
+	if row[2].text == absent {
+		return row[0].text + ": " + absent
+	}
 	line := row[0].text + ": " + strings.TrimSpace(row[2].text+" "+row[1].text)
 	if from, to := row[3].text, row[4].text; from != to || from != absent && from != "" {
 		line += fmt.Sprintf(" (%s to %s)", from, to)

@@ -73,16 +73,19 @@ func (c *Canvas) Plot(x, y Axis, height float64) Frame {
 	return f
 }
 
-// across draws an axis under a plot, with rules up to its top and its title below.
+// across draws an axis under a plot, with rules up to its top and its title below. Labels without room are left out.
 func (c *Canvas) across(x Axis, left, right, top, bottom float64) Axis {
 	x = x.placed(left, right)
-	foot := bottom + lineHigh
+	foot, free := bottom+lineHigh, math.Inf(-1) // from where on a label has room
 	for _, t := range x.Ticks {
 		at := x.At(t.Value)
 		if !x.Bare {
 			c.Line(at, top, at, bottom, "rule")
 		}
-		c.Text(at, bottom+lineHigh, "soft middle", t.Label)
+		if wide := Width(t.Label); at-wide/2 >= free {
+			c.Text(at, bottom+lineHigh, "soft middle", t.Label)
+			free = at + wide/2 + letter
+		}
 		if t.Below != "" {
 			foot = bottom + 2*lineHigh
 			c.Text(at, foot, "middle", t.Below)
