@@ -51,10 +51,11 @@ type saturation struct {
 	begin time.Time // with a monotonic reading
 	lanes []*transferLane
 
-	issued   atomic.Int64 // requests; the number of the next one
-	answered atomic.Int64 // whether counted in a level or not
-	reads    atomic.Int64 // of those
-	level    atomic.Pointer[level]
+	issued atomic.Int64 // requests; the number of the next one
+	// Answered requests, whether counted in a level or not. Who reads both while they rise has each as it was at a
+	// moment of its own, and their sum is what was answered.
+	reads, writes atomic.Int64
+	level         atomic.Pointer[level]
 
 	levels []wire.Level
 
@@ -167,13 +168,17 @@ func (s *saturation) work(ctx context.Context, lane *transferLane, l *level, giv
 			return fmt.Errorf("request %d: %w", i, err)
 		}
 		done := s.now()
-		s.answered.Add(1)
 		if read {
 			s.reads.Add(1)
+		} else {
+			s.writes.Add(1)
 		}
 		l.count(done, done-sent)
 	}
 }
+
+// answered is how many requests were answered.
+func (s *saturation) answered() int64 { return s.reads.Load() + s.writes.Load() }
 
 // now is the time since the run's beginning, in nanoseconds.
 func (s *saturation) now() int64 { return int64(socket.Now().Sub(s.begin)) }
@@ -207,10 +212,8 @@ func (s *saturation) tell(stop <-chan struct{}) {
 		case <-stop:
 			return
 		}
-		told := Progress{Elapsed: time.Duration(s.now()), Of: of, Requests: int(s.answered.Load())}
-		reads := s.reads.Load()
-		told.DownBytes = reads * int64(s.req.Spec.RequestBytes)
-		told.UpBytes = (int64(told.Requests) - reads) * int64(s.req.Spec.RequestBytes)
+		reads, writes, size := s.reads.Load(), s.writes.Load(), int64(s.req.Spec.RequestBytes)
+		told := Progress{Elapsed: time.Duration(s.now()), Of: of, Requests: int(reads + writes), DownBytes: reads * size, UpBytes: writes * size}
 		if l := s.level.Load(); l != nil {
 			told.Outstanding = l.outstanding
 		}
@@ -232,7 +235,7 @@ func saturateLevels(most int) (out []int) {
 
 // result is the run's, once nobody works any more.
 func (s *saturation) result(ctx context.Context) wire.Run {
-	answered := int(s.answered.Load())
+	answered := int(s.answered())
 	bulk := &wire.BulkResult{
 		Bytes: int64(answered) * int64(s.req.Spec.RequestBytes), BudgetReached: s.reached.Load(), Levels: slices.Clone(s.levels),
 	}

@@ -27,7 +27,7 @@ func TestTheWidestLevelIsServed(t *testing.T) {
 	if err := s.failure(); err != nil || len(s.levels) != 1 || s.levels[0].Requests < wire.MaxOutstanding {
 		t.Fatalf("%v, %+v", err, s.levels)
 	}
-	if under := int(s.answered.Load()) - s.levels[0].Requests; under < 0 || under > wire.MaxOutstanding {
+	if under := int(s.answered()) - s.levels[0].Requests; under < 0 || under > wire.MaxOutstanding {
 		t.Errorf("%d requests were answered after the level's end, of at most %d under way", under, wire.MaxOutstanding)
 	}
 }
