@@ -16,7 +16,7 @@ import (
 )
 
 // roundTimeout bounds one round.
-const roundTimeout = 4 * time.Minute
+const roundTimeout = 10 * time.Minute
 
 // atOnce is how many simulated probers deliver at the same time.
 const atOnce = 8
