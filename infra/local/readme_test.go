@@ -146,26 +146,31 @@ func TestTheREADMEsCommands(t *testing.T) {
 // inText is how each command that the README names within its text is run: as it stands, with the
 // file that the text is about, or (empty) not here, because this test or .ci/run is it.
 var inText = map[string]string{
-	"make run":                         "",
-	"make check":                       "",
-	"make fuzz":                        "", // takes a minute a target
-	"make help":                        "make help",
-	"make deps":                        "make deps",
-	"make bench":                       "", // takes longer than a test may
-	"make scale":                       "", // likewise
-	"make soak":                        "", // likewise; a day of it is a test of its own
-	"make experiment NAME=load":        "", // likewise; its package's tests run a short one
-	"bin/prober ping":                  "", // a block runs it
-	"bin/prober ping --help":           "bin/prober ping --help",
-	"bin/prober help":                  "bin/prober help",
-	"bin/sweep check":                  "bin/sweep check infra/local/sweep.yaml",
-	"bin/sweep plan":                   "bin/sweep plan infra/local/sweep.yaml",
-	"bin/sweep config push":            "bin/sweep config push infra/local/sweep.yaml",
-	"bin/sweep status":                 "bin/sweep status",
-	"bin/sweep runs":                   "bin/sweep runs",
-	"bin/sweep quarantine list":        "bin/sweep quarantine list",
-	"bin/sweep completion bash --help": "bin/sweep completion bash --help",
-	"make run ONCE=1":                  "make run ONCE=1", // a second copy, beside the one that runs
+	"make run":                            "",
+	"make check":                          "",
+	"make fuzz":                           "", // takes a minute a target
+	"make help":                           "make help",
+	"make deps":                           "make deps",
+	"make bench":                          "", // takes longer than a test may
+	"make scale":                          "", // likewise
+	"make soak":                           "", // likewise; a day of it is a test of its own
+	"make experiment NAME=load":           "", // likewise; its package's tests run a short one
+	"bin/prober ping":                     "", // a block runs it
+	"bin/prober ping --help":              "bin/prober ping --help",
+	"bin/prober help":                     "bin/prober help",
+	"bin/sweep check":                     "bin/sweep check infra/local/sweep.yaml",
+	"bin/sweep plan":                      "bin/sweep plan infra/local/sweep.yaml",
+	"bin/sweep config push":               "bin/sweep config push infra/local/sweep.yaml",
+	"bin/sweep status":                    "bin/sweep status",
+	"bin/sweep runs":                      "bin/sweep runs",
+	"bin/sweep quarantine list":           "bin/sweep quarantine list",
+	"bin/sweep completion bash --help":    "bin/sweep completion bash --help",
+	"make run HISTORY=8w":                 "", // takes minutes; a week of it is a test of its own
+	"bin/sweep trend westeurope eastus":   "bin/sweep trend westeurope eastus",
+	"bin/sweep heatmap westeurope eastus": "bin/sweep heatmap westeurope eastus",
+	"bin/sweep changes --since 7d":        "bin/sweep changes --since 7d",
+	"bin/sweep export --grain hour --out hours.csv": "bin/sweep export --grain hour --out .local/hours.csv && rm .local/hours.csv",
+	"make run ONCE=1": "make run ONCE=1", // a second copy, beside the one that runs
 }
 
 // inline is a script of the commands that the README names within its text. The second copy comes
