@@ -197,17 +197,11 @@ func (b *bench) askDuckDB(ctx context.Context, raw, lake string) (differ float64
 }
 
 // compactAzurite compacts the first slots of the day on the storage emulator.
-func (b *bench) compactAzurite(ctx context.Context) (err error) {
-	dir, err := os.MkdirTemp("", "isochrone-bench-azurite-")
-	if err != nil {
-		return fmt.Errorf("making a folder for the emulator: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	server, err := azurite.Start(ctx, azurite.Options{Root: b.root, Location: dir})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, server.Stop()) }()
+func (b *bench) compactAzurite(ctx context.Context) error {
+	return b.withEmulator(ctx, func(server *azurite.Server, _ string) error { return b.compactAzuriteOn(ctx, server) })
+}
+
+func (b *bench) compactAzuriteOn(ctx context.Context, server *azurite.Server) error {
 	blobs, err := archive.Open(server.Account(), "bench")
 	if err != nil {
 		return err

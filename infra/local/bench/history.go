@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -37,17 +35,11 @@ var historyUntil = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 
 // history fills the storage emulator with a year of hours of one pair and the newest runs of a mesh, and asks: what
 // the trend and the matrix cost us, and how long the emulator was waited for beside it.
-func (b *bench) history(ctx context.Context) (err error) {
-	dir, err := os.MkdirTemp("", "isochrone-bench-azurite-")
-	if err != nil {
-		return fmt.Errorf("making a folder for the emulator: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	server, err := azurite.Start(ctx, azurite.Options{Root: b.root, Location: dir})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, server.Stop()) }()
+func (b *bench) history(ctx context.Context) error {
+	return b.withEmulator(ctx, func(server *azurite.Server, _ string) error { return b.historyOn(ctx, server) })
+}
+
+func (b *bench) historyOn(ctx context.Context, server *azurite.Server) error {
 	store, err := tables.Open(server.Account(), "bench")
 	if err != nil {
 		return err

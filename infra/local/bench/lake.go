@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"os"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -24,17 +22,11 @@ const (
 
 // lake writes a year of lake files of one source, as the compactor does, and asks them for one pair: what is read of
 // them, in how many requests, and what that costs us.
-func (b *bench) lake(ctx context.Context) (err error) {
-	dir, err := os.MkdirTemp("", "isochrone-bench-azurite-")
-	if err != nil {
-		return fmt.Errorf("making a folder for the emulator: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	server, err := azurite.Start(ctx, azurite.Options{Root: b.root, Location: dir})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, server.Stop()) }()
+func (b *bench) lake(ctx context.Context) error {
+	return b.withEmulator(ctx, func(server *azurite.Server, dir string) error { return b.lakeOn(ctx, server, dir) })
+}
+
+func (b *bench) lakeOn(ctx context.Context, server *azurite.Server, dir string) error {
 	blobs, err := archive.Open(server.Account(), "bench")
 	if err != nil {
 		return err
