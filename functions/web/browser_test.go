@@ -180,10 +180,13 @@ func (b *tab) visit(view string) {
 	b.settled()
 }
 
-// settled waits until nothing is on its way any more.
+// settled waits until nothing is on its way any more, and what is there was drawn: grids and charts are, as soon as
+// they know their size, which they are told between one frame and the next.
 func (b *tab) settled() {
 	b.t.Helper()
 	b.until(`document.querySelector("main").children.length > 0 && !document.querySelector("[aria-busy]")`)
+	b.text(`(window.framesDrawn = 0, requestAnimationFrame(() => requestAnimationFrame(() => { window.framesDrawn = 2 })))`)
+	b.until("window.framesDrawn === 2")
 }
 
 // until waits for an expression to be true.
